@@ -1,0 +1,123 @@
+"""The command `sghatecheck`: one small function for each sub-command. What it does lives in the rooms; heavy imports stay inside the functions."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from sghc import __version__
+from sghc.errors import InputError
+
+app = typer.Typer(
+    name="sghatecheck",
+    help="Functional tests that show where a hate-speech detector is blind, in Singlish, Malay, Mandarin and Tamil.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,  # a traceback with locals would print the texts of cases
+)
+
+SuiteOption = Annotated[Path, typer.Option("--suite", help="A folder that `sghatecheck build` wrote.")]
+SplitOption = Annotated[str, typer.Option("--split", help="test, annotated or generated.")]
+JsonOption = Annotated[Optional[Path], typer.Option("--json", help="Write the numbers to this file.")]  # noqa: UP045 (typer reads it at run time)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+    if show:
+        print(f"sghatecheck {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def build(
+    which: Annotated[str, typer.Argument(help="official, starter, or a folder with templates.csv and placeholders.csv.")] = "official",
+    source: Annotated[Optional[Path], typer.Option(help="A local copy of the released repository, instead of the download.")] = None,  # noqa: UP045
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("sghatecheck"),
+    install: Annotated[bool, typer.Option("--install", help="Also let load_dataset find it from anywhere by the folder's bare name.")] = False,
+) -> None:
+    """Build a suite as a folder that `load_dataset("sghatecheck", "malay")` loads."""
+    from sghc.suite import folder, summary
+    from sghc.suite.suite import card_of, download, open_suite
+    from sghc.terminal import show
+
+    suite = open_suite(which, source, download)
+    folder.write(suite, card_of(suite, which), out)
+    show(summary.render(suite, out))
+    if install:
+        import sghatecheck_dataset
+
+        configs = sghatecheck_dataset.install(out)
+        print(f'installed: load_dataset("{out.resolve().name}", CONFIG) works from anywhere, with {", ".join(configs)}')
+
+
+@app.command()
+def score(
+    predictions: Annotated[Path, typer.Argument(help="JSONL, CSV or Parquet with case_id and prediction or output.")],
+    suite: SuiteOption = Path("sghatecheck"),
+    split: SplitOption = "test",
+    config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the file.")] = None,  # noqa: UP045
+    json: JsonOption = None,
+    invalid: Annotated[str, typer.Option(help="What a rejected output counts as: wrong, drop or error.")] = "wrong",
+    allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases without an answer, and count them.")] = False,
+    fail_under: Annotated[Optional[Path], typer.Option(help="YAML of minimum values by result path; exit 1 where one is not reached.")] = None,  # noqa: UP045
+    weakest: Annotated[int, typer.Option(help="How many functionalities to show, weakest first; 0 for all.")] = 10,
+) -> None:
+    """Score a predictions file: overall, by language, functionality and target."""
+    from sghc.leaderboard import gate, scored, tables
+    from sghc.terminal import show
+
+    minimums = gate.read_minimums(fail_under) if fail_under else {}
+    result = scored.score_file(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
+    if json:
+        write_json(json, result)
+    show(tables.render(result, weakest))
+    if short := gate.shortfalls(result, minimums, fail_under):
+        raise InputError("below the minimum:\n" + "\n".join(short))
+
+
+@app.command()
+def reproduce(
+    source: Annotated[Path, typer.Option(help="A copy of the released repository, with testcases/, annotations/ and experiments/.")],
+    hatecheck: Annotated[Optional[Path], typer.Option(help="A copy of hatecheck-data, for Table 6.")] = None,  # noqa: UP045
+    mhc: Annotated[Optional[Path], typer.Option(help="A copy of multilingual-hatecheck, for Table 6.")] = None,  # noqa: UP045
+    json: JsonOption = None,
+) -> None:
+    """Recompute the paper's tables from the released predictions and compare them cell by cell."""
+    from sghc.paper import reproduction
+    from sghc.terminal import show
+
+    report = reproduction.reproduce(source, hatecheck, mhc)
+    if json:
+        write_json(json, reproduction.to_json(report))
+    show(reproduction.render(report))
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Writes beside and renames, so that a file is whole or not there."""
+    import json
+    import os
+
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def main() -> None:
+    """Runs the command: exit status 0 done, 1 the input is at fault (one message on stderr), 2 wrong usage, 130 interrupted."""
+    try:
+        app()
+    except InputError as error:
+        print(f"sghatecheck: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output has left, as `head` does
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

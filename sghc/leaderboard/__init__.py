@@ -1,0 +1,1 @@
+"""Where answers meet the suite: predictions checked, scored, shown and held against a minimum."""

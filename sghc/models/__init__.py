@@ -1,0 +1,1 @@
+"""Who answers: detectors, and the file that their answers stand in."""

@@ -1,0 +1,209 @@
+"""The folder that `sghatecheck build` writes, shaped like a dataset repository on the Hub: Parquet files and a README.md that names them.
+
+A file's name holds a digest of its content, since datasets caches a local folder by file names. README.md is replaced last, and only then the files
+that it no longer names go: whenever a build is cut off, the folder holds a whole suite, the old one or the new one.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from sghc import __version__
+from sghc.errors import InputError, first_few
+from sghc.suite.cases import CANARY, SPLITS
+from sghc.suite.catalogue import LANGUAGES
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sghc.suite.suite import Suite
+
+ALL = "all"  # the config of all languages; it names the languages' files and holds none of its own
+METADATA = b"sghatecheck"  # the key, in each Parquet file's metadata, of a JSON object: suite, for_reporting, canary, version
+
+
+class About(NamedTuple):
+    """What a built folder says of itself."""
+
+    name: str
+    for_reporting: bool
+    files: dict[tuple[str, str], Path]  # by (language, split)
+
+    @property
+    def languages(self) -> list[str]:
+        return list(dict.fromkeys(language for language, _ in self.files))
+
+
+# --- writing ---
+
+
+def write(suite: "Suite", card: str, out: Path) -> None:
+    """Writes a suite and its card as a folder. The same suite gives the same bytes.
+
+    Args:
+        card: the dataset card, Markdown with a YAML head, to which configs and dataset_info are added.
+        out: a new folder, an empty one, or one that a build wrote before, whose suite is replaced.
+
+    Raises:
+        InputError: `out` holds something else, or cannot be written; then it is left as it was.
+    """
+    try:
+        check_ours(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        try:
+            files = {(language, split): write_table(suite, language, split, beside) for language, split in suite.tables}
+            (beside / "README.md").write_text(with_head(card, suite, files), encoding="utf-8")
+            beside.chmod(0o755)
+            swap_in(beside, out)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error
+
+
+def check_ours(out: Path) -> None:
+    """Raises InputError where `out` is a file, or a folder with something in it that no build wrote."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is a file, expected a folder to write the suite to")
+    if out.is_dir() and any(out.iterdir()) and not is_built(out):
+        raise InputError(f"{out}: holds files that no build wrote; name another folder with --out, or empty this one")
+
+
+def is_built(source: Path) -> bool:
+    readme = source / "README.md"
+    return readme.is_file() and CANARY in readme.read_text(encoding="utf-8", errors="replace")
+
+
+def write_table(suite: "Suite", language: str, split: str, top: Path) -> Path:
+    """Writes one table and returns its path relative to `top`."""
+    import pyarrow.parquet as pq
+
+    table = suite.tables[language, split]
+    about = {"suite": suite.name, "for_reporting": suite.for_reporting, "canary": CANARY, "version": __version__}
+    table = table.replace_schema_metadata({**table.schema.metadata, METADATA: json.dumps(about).encode()})
+    place = top / "data" / language / f"{split}.parquet"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, place, compression="zstd")
+    named = place.with_name(f"{split}-{hashlib.sha256(place.read_bytes()).hexdigest()[:12]}.parquet")
+    return place.rename(named).relative_to(top)
+
+
+def with_head(card: str, suite: "Suite", files: dict[tuple[str, str], Path]) -> str:
+    """The card, its YAML head completed with `configs` and `dataset_info` for each language and for all together."""
+    from datasets import DatasetInfo, SplitDict, SplitInfo
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCard
+
+    from sghc.suite.cases import features
+
+    configs, infos = {}, {}
+    for config in (*suite.languages, ALL):
+        languages = suite.languages if config == ALL else [config]
+        splits = {split: [one for one in languages if (one, split) in files] for split in SPLITS}
+        splits = {split: names for split, names in splits.items() if names}
+        paths = {split: [files[one, split].as_posix() for one in names] for split, names in splits.items()}
+        configs[config] = {"data_files": [{"split": split, "path": found} for split, found in paths.items()]}
+        sizes = {split: [suite.tables[one, split] for one in names] for split, names in splits.items()}
+        infos[config] = DatasetInfo(
+            features=features(),
+            splits=SplitDict(
+                {split: SplitInfo(split, sum(table.nbytes for table in tables), sum(map(len, tables))) for split, tables in sizes.items()}
+            ),
+            dataset_size=sum(table.nbytes for tables in sizes.values() for table in tables),
+        )
+    configs[ALL]["default"] = True
+    whole = DatasetCard(card)
+    DatasetInfosDict(infos).to_dataset_card_data(whole.data)
+    MetadataConfigs(configs).to_dataset_card_data(whole.data)
+    return str(whole)
+
+
+def swap_in(beside: Path, out: Path) -> None:
+    """Puts the new folder in the place of the old one; see the module's docstring for the order."""
+    if not out.exists() or not any(out.iterdir()):
+        beside.rename(out)
+        return
+    new = {path.relative_to(beside) for path in beside.rglob("*.parquet")}
+    for path in sorted(new):
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (beside / path).replace(out / path)
+    (beside / "README.md").replace(out / "README.md")
+    for path in out.glob("data/*/*.parquet"):
+        if path.relative_to(out) not in new:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+
+
+# --- reading ---
+
+
+def describe(source: Path) -> About:
+    """What is in a built folder, read from its README.md and the metadata of a Parquet file.
+
+    Raises:
+        InputError: no such folder, or none that a build wrote; a file that it names is missing or lies outside it.
+    """
+    import pyarrow.parquet as pq
+
+    if not source.is_dir() or not is_built(source):
+        raise InputError(f"{source}: no suite there; build one with `sghatecheck build official --out {source}` (or `build starter`)")
+    files = {}
+    for config in head(source / "README.md").get("configs", []):
+        if (language := config["config_name"]) != ALL:
+            files |= {(language, entry["split"]): inside(source, entry["path"][0]) for entry in config["data_files"]}
+    if not files:
+        raise InputError(f"{source / 'README.md'}: names no data files; build the suite again")
+    order = [*LANGUAGES]
+    files = dict(sorted(files.items(), key=lambda item: order.index(item[0][0]) if item[0][0] in order else len(order)))
+    about = json.loads((pq.read_schema(next(iter(files.values()))).metadata or {}).get(METADATA, b"{}"))
+    return About(about.get("suite", "unknown"), about.get("for_reporting", False), files)
+
+
+def head(readme: Path) -> dict:
+    """The YAML head of a card."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the compiled one is ten times as fast
+    parts = readme.read_text(encoding="utf-8").split("---\n", 2)
+    try:
+        return yaml.load(parts[1], loader) if len(parts) == 3 else {}
+    except yaml.YAMLError as error:
+        raise InputError(f"{readme}: its head is not readable as YAML ({type(error).__name__}); build the suite again") from None
+
+
+def inside(source: Path, path: str) -> Path:
+    """A data file's place; InputError where it is missing or the path leads out of the folder."""
+    place = source / path
+    if not place.resolve().is_relative_to(source.resolve()):
+        raise InputError(f"{source / 'README.md'}: data file {path!r} lies outside the folder")
+    if not place.is_file():
+        raise InputError(f"{source}: {path}, which README.md names, is missing; build the suite again")
+    return place
+
+
+def read(source: Path, split: str, languages: Iterable[str] | None = None, columns: list[str] | None = None) -> "pyarrow.Table":
+    """The cases of a split, of some languages or of all, one language after the other.
+
+    Raises:
+        InputError: a language or split that the folder does not have, or a file that is no Parquet.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    about = describe(source)
+    wanted = about.languages if languages is None else list(languages)
+    if unknown := [language for language in wanted if language not in about.languages]:
+        raise InputError(f"{source}: no config {first_few(unknown)}; it has {first_few(about.languages, 20)}")
+    if missing := [language for language in wanted if (language, split) not in about.files]:
+        raise InputError(f"{source}: no split {split!r} for {first_few(missing)}; it has {first_few({split for _, split in about.files})}")
+    try:
+        return pa.concat_tables(pq.read_table(about.files[language, split], columns=columns) for language in wanted)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{source}: a data file is not readable as Parquet ({error}); build the suite again") from None

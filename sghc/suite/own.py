@@ -1,0 +1,100 @@
+"""Suites of one's own: templates.csv and placeholders.csv, as the starter suite's.
+
+templates.csv has the columns language, functionality, gold and template (and direction, if wanted); placeholders.csv language, placeholder, target
+and value. A template holds at most one placeholder, in braces, once.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from sghc.errors import InputError, shown
+from sghc.suite.catalogue import FUNCTIONALITIES, LABELS, Language, gold_of, language_named
+from sghc.suite.csvfile import LINE, read_rows
+from sghc.suite.templates import Tables, Template, Value, fill
+
+TEMPLATE_COLUMNS = ("language", "functionality", "gold", "template")
+PLACEHOLDER_COLUMNS = ("language", "placeholder", "target", "value")
+PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+NAME = re.compile(r"\w[\w-]*")  # of a language: it becomes a folder's name and the prefix of case ids
+
+
+def read(source: Path) -> list[tuple[list[Template], Tables]]:
+    """Templates and placeholder tables of each language, in order of first appearance.
+
+    Raises:
+        InputError: a missing file or column; with file and line: an unknown label, a gold label against its functionality's ending, a placeholder
+            that has no values or stands twice in a template, a template or a case that stands twice, an empty value.
+    """
+    tables = read_placeholders(source / "placeholders.csv")
+    path = source / "templates.csv"
+    templates: dict[str, dict[Template, int]] = defaultdict(dict)  # by language, each with its line
+    for row in read_rows(path, TEMPLATE_COLUMNS):
+        language = row["language"]
+        template = template_of(path, row, tables[language], len(templates[language]))
+        templates[language][template] = row[LINE]
+    if not templates:
+        raise InputError(f"{path}: no templates")
+    for language, lines in templates.items():
+        check_cases_differ(path, lines, tables[language])
+    return [(list(lines), tables[language]) for language, lines in templates.items()]
+
+
+def read_placeholders(path: Path) -> dict[str, Tables]:
+    """Each language's placeholder tables; a language without any has none."""
+    tables: dict[str, Tables] = defaultdict(dict)
+    for row in read_rows(path, PLACEHOLDER_COLUMNS):
+        name, value = row["placeholder"], Value(row["target"] or None, row["value"])
+        if not PLACEHOLDER.fullmatch(name):
+            raise InputError(f"{path}: line {row[LINE]}: placeholder is {shown(name)}, expected a name in braces such as {{IDENTITY_P}}")
+        if not value.value:
+            raise InputError(f"{path}: line {row[LINE]}: placeholder {name} has an empty value")
+        table = tables[row["language"]].setdefault(name, [])
+        if value in table:
+            raise InputError(f"{path}: line {row[LINE]}: the same target and value stand already under {name}")
+        table.append(value)
+    return tables
+
+
+def template_of(path: Path, row: dict, tables: Tables, place: int) -> Template:
+    """The template of one row, the `place`-th of its language. Its paper number is that of the paper's functionality of this name, if any."""
+    where, functionality, gold = f"{path}: line {row[LINE]}", row["functionality"], row["gold"]
+    language = language_named(row["language"]) or Language(row["language"], row["language"], "und", row["language"])
+    if not NAME.fullmatch(language.name):
+        raise InputError(f"{where}: language is {shown(language.name)}, expected a name of letters and digits")
+    if not functionality or not row["template"]:
+        raise InputError(f"{where}: {'template' if functionality else 'functionality'} is empty")
+    if gold not in LABELS:
+        raise InputError(f"{where}: gold is {shown(gold)}, expected hateful or non-hateful")
+    if gold_of(functionality) not in (gold, None):
+        raise InputError(f"{where}: gold is {gold}, but the ending of {functionality} says {gold_of(functionality)}")
+    known = FUNCTIONALITIES.get(functionality)
+    return Template(
+        language=language,
+        cluster=f"{language.code}-t{place}",
+        text=row["template"],
+        placeholder=placeholder_in(where, row["template"], tables),
+        functionality=functionality,
+        gold=gold,
+        direction=row.get("direction") or None,
+        paper_functionality_id=known and known.id,
+    )
+
+
+def placeholder_in(where: str, template: str, tables: Tables) -> str | None:
+    """The placeholder that a template holds, or None."""
+    found = PLACEHOLDER.findall(template)
+    if len(found) > 1:
+        raise InputError(f"{where}: {len(found)} placeholders ({', '.join(found)}) in one template, expected at most one")
+    if found and found[0] not in tables:
+        raise InputError(f"{where}: placeholder {found[0]} has no values for this language in placeholders.csv")
+    return found[0] if found else None
+
+
+def check_cases_differ(path: Path, lines: dict[Template, int], tables: Tables) -> None:
+    """Raises InputError where two templates of a language give the same text."""
+    seen: dict[str, int] = {}
+    for template, _value, text in fill(lines, tables):
+        if text in seen:
+            raise InputError(f"{path}: lines {seen[text]} and {lines[template]} give the same case twice")
+        seen[text] = lines[template]

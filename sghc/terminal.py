@@ -1,0 +1,21 @@
+"""How tables look on a terminal: one plain style for every command."""
+
+from rich.console import Console
+from rich.table import Table
+
+
+def titled(title: str, *columns: str, left: tuple[str, ...] = ()) -> Table:
+    """An empty table with a title; the first column and those named in `left` hold words, the others numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        words = place == 0 or column in left
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words)
+    return table
+
+
+def show(renderables) -> None:
+    """Prints each on its own, with a blank line between."""
+    console = Console(highlight=False)
+    for one in renderables:
+        console.print(one)
+        console.print()
