@@ -11,6 +11,7 @@ from pathlib import Path
 from sghc.errors import InputError, shown
 from sghc.suite.catalogue import FUNCTIONALITIES, LABELS, Language, gold_of, language_named
 from sghc.suite.csvfile import LINE, read_rows
+from sghc.suite.folder import ALL
 from sghc.suite.templates import Tables, Template, Value, fill
 
 TEMPLATE_COLUMNS = ("language", "functionality", "gold", "template")
@@ -30,9 +31,9 @@ def read(source: Path) -> list[tuple[list[Template], Tables]]:
     path = source / "templates.csv"
     templates: dict[str, dict[Template, int]] = defaultdict(dict)  # by language, each with its line
     for row in read_rows(path, TEMPLATE_COLUMNS):
-        language = row["language"]
-        template = template_of(path, row, tables[language], len(templates[language]))
-        templates[language][template] = row[LINE]
+        language = language_of(path, row)
+        lines = templates[language.name]
+        lines[template_of(path, row, language, tables[language.name], len(lines))] = row[LINE]
     if not templates:
         raise InputError(f"{path}: no templates")
     for language, lines in templates.items():
@@ -49,19 +50,24 @@ def read_placeholders(path: Path) -> dict[str, Tables]:
             raise InputError(f"{path}: line {row[LINE]}: placeholder is {shown(name)}, expected a name in braces such as {{IDENTITY_P}}")
         if not value.value:
             raise InputError(f"{path}: line {row[LINE]}: placeholder {name} has an empty value")
-        table = tables[row["language"]].setdefault(name, [])
+        table = tables[language_of(path, row).name].setdefault(name, [])
         if value in table:
             raise InputError(f"{path}: line {row[LINE]}: the same target and value stand already under {name}")
         table.append(value)
     return tables
 
 
-def template_of(path: Path, row: dict, tables: Tables, place: int) -> Template:
+def language_of(path: Path, row: dict) -> Language:
+    """The language of a row: one of the project's, by name or code, or one of the user's own."""
+    name = row["language"]
+    if not NAME.fullmatch(name) or name == ALL:
+        raise InputError(f"{path}: line {row[LINE]}: language is {shown(name)}, expected a name of letters and digits (and not {ALL!r})")
+    return language_named(name) or Language(name, name, "und", name)
+
+
+def template_of(path: Path, row: dict, language: Language, tables: Tables, place: int) -> Template:
     """The template of one row, the `place`-th of its language. Its paper number is that of the paper's functionality of this name, if any."""
     where, functionality, gold = f"{path}: line {row[LINE]}", row["functionality"], row["gold"]
-    language = language_named(row["language"]) or Language(row["language"], row["language"], "und", row["language"])
-    if not NAME.fullmatch(language.name):
-        raise InputError(f"{where}: language is {shown(language.name)}, expected a name of letters and digits")
     if not functionality or not row["template"]:
         raise InputError(f"{where}: {'template' if functionality else 'functionality'} is empty")
     if gold not in LABELS:

@@ -89,8 +89,8 @@ def read_language(language: Language, files: dict[str, Path], counts: Repairs) -
     annotators = ANNOTATORS.get(language.name, THREE)
     cases = list(read_rows(cases_path, CASE_COLUMNS))
     annotations = list(read_rows(annotations_path, ANNOTATION_COLUMNS + annotators))
-    for path, rows in ((cases_path, cases), (annotations_path, annotations)):
-        repairs.check_values(path, rows)
+    repairs.check_values(cases_path, cases, blank_functionality=False)
+    repairs.check_values(annotations_path, annotations, blank_functionality=True)
     repairs.check_ids(annotations_path, annotations)
 
     names = repairs.settle_functionalities(language, cases, annotations, counts)
