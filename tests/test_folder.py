@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,8 +13,9 @@ from datasets import load_dataset
 import sghatecheck_dataset
 from sghatecheck_metric.reading import fingerprint
 from sghc.errors import InputError
-from sghc.suite import folder, release
+from sghc.suite import folder, release, votes
 from sghc.suite.cases import CANARY, features
+from sghc.suite.catalogue import FUNCTIONALITIES
 from sghc.suite.suite import Suite, card_of, from_built, from_templates, official
 
 LANGUAGES = ["singlish", "malay", "mandarin", "tamil"]
@@ -249,3 +251,23 @@ def test_the_released_suite_loads_with_its_counts(shared_data, tmp_path, monkeyp
     assert (generated["label"].count(1), generated["label"].count(0)) == (14446, 6695)
     test = load_dataset("sghatecheck", "all", split="test")
     assert fingerprint(test["case_id"], test["label"], test["text"]) == fingerprint(test["case_id"][::-1], test["label"][::-1], test["text"][::-1])
+
+
+def test_the_cards_counts_are_the_suites(shared_data):
+    suite = official(release.local_copy(shared_data / "sghatecheck"))
+    card = card_of(suite, "official")
+    test = {language: suite.tables[language, "test"]["functionality"].to_pylist() for language in suite.languages}
+    for known in FUNCTIONALITIES.values():
+        row = next(line for line in card.splitlines() if line.startswith(f"| {known.id} | `{known.name}` |"))
+        counts = [rows.count(known.name) for rows in test.values()]
+        assert row.split(" | ")[-5:] == [known.gold, *(str(count or "–") for count in counts[:3]), f"{counts[3] or '–'} |"]
+    for language in suite.languages:
+        sizes = " | ".join(f"{len(suite.tables[language, split]):,}" for split in ("test", "annotated", "generated"))
+        assert any(line.startswith(f"| {language} |") and line.endswith(f" | {sizes} |") for line in card.splitlines())
+    texts = [Counter(suite.tables[language, "generated"]["text"].to_pylist()) for language in suite.languages]
+    assert [sum(count > 1 for text, count in one.items() if text) for one in texts] == [104, 18, 68, 0]
+    assert "(Singlish 104, Malay 18, Mandarin 68)" in card
+    assert "| 14,446 / 6,695 | 15,052 / 6,100 |" in card
+    for language, alpha in (("singlish", 0.815), ("malay", 0.852), ("mandarin", 0.677), ("tamil", 0.787)):
+        assert round(votes.alpha(suite.tables[language, "annotated"]["votes"].to_pylist()), 3) == alpha
+        assert f"{language.capitalize()} {alpha:.3f}".replace("0.", ".") in card

@@ -40,7 +40,8 @@ def test_the_starter_suite_is_clean(starter):
             assert not any(unicodedata.category(character) in ("Cf", "Cc", "Co", "Cn") for character in text)
             assert "{" not in text
             if row["functionality"] == "slur_h":
-                assert row["target"] and "**" in row["text"]  # masked stand-ins, no word
+                assert row["target"]
+                assert "**" in row["text"]  # masked stand-ins, no word
 
 
 TEMPLATES = "language,functionality,gold,template\nmalay,derog_impl_h,hateful,{ID} like tea\nmalay,profanity_nh,non-hateful,Rain\n"

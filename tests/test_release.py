@@ -344,7 +344,9 @@ def test_released_repairs(real):
     }
 
 
-@pytest.mark.parametrize(("language", "functionalities", "without_target"), [("singlish", 27, 35), ("malay", 22, 39), ("mandarin", 25, 35), ("tamil", 22, 115)])
+@pytest.mark.parametrize(
+    ("language", "functionalities", "without_target"), [("singlish", 27, 35), ("malay", 22, 39), ("mandarin", 25, 35), ("tamil", 22, 115)]
+)
 def test_what_is_in_test(real, language, functionalities, without_target):
     test = [row for row in real[language][2] if row["status"] == "retained"]
     assert {row["functionality"] for row in test} <= set(FUNCTIONALITIES)

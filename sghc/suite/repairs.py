@@ -46,7 +46,8 @@ def check_values(path: Path, rows: list[dict], *, blank_functionality: bool) -> 
 
     Only annotations may leave the functionality blank (11 Tamil rows do).
     """
-    allowed = {"t_function": {*FUNCTIONALITIES, *([""] if blank_functionality else [])}, "t_gold": {*LABELS, ""}, "t_direction": {*DIRECTIONS}, "p_target": {*TARGETS, ""}}
+    functionalities = {*FUNCTIONALITIES, ""} if blank_functionality else {*FUNCTIONALITIES}
+    allowed = {"t_function": functionalities, "t_gold": {*LABELS, ""}, "t_direction": {*DIRECTIONS}, "p_target": {*TARGETS, ""}}
     for row in rows:
         for column, values in allowed.items():
             if row[column] not in values:
