@@ -3,10 +3,12 @@
 from rich.console import Console
 from rich.table import Table
 
+WIDTH = 120  # of what is not a terminal
+
 
 def titled(title: str, *columns: str, left: tuple[str, ...] = ()) -> Table:
     """An empty table with a title; the first column and those named in `left` hold words, the others numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False, collapse_padding=True)
     for place, column in enumerate(columns):
         words = place == 0 or column in left
         table.add_column(column, justify="left" if words else "right", no_wrap=not words)
@@ -14,8 +16,10 @@ def titled(title: str, *columns: str, left: tuple[str, ...] = ()) -> Table:
 
 
 def show(renderables) -> None:
-    """Prints each on its own, with a blank line between."""
+    """Prints each on its own, with a blank line between; into a file or a pipe wide enough that nothing is cut."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
     for one in renderables:
         console.print(one)
         console.print()

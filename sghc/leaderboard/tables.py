@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from sghc.suite.catalogue import FUNCTIONALITIES
+from sghc.suite.catalogue import FUNCTIONALITIES, LANGUAGES
 from sghc.terminal import titled
 
 RATES = {"accuracy": "accuracy", "accuracy_hateful": "hateful", "accuracy_non_hateful": "non-hateful", "macro_f1": "macro F1", "coverage": "coverage"}
@@ -41,7 +41,9 @@ def functionalities(result: dict, weakest: int) -> Iterator[Table]:
     shown_names = order[:weakest] if weakest else order
     title = f"Weakest functionalities ({len(shown_names)} of {len(slices)}), accuracy"
     spoken = [*result["language"]] if len(result.get("language", ())) > 1 else []  # the columns after the mean
-    table = titled(title, "", "functionality", "gold", "cases", "coverage", "mean" if spoken else "accuracy", *spoken, left=("functionality", "gold"))
+    table = titled(
+        title, "", "functionality", "gold", "cases", "coverage", "mean" if spoken else "accuracy", *map(short, spoken), left=("functionality", "gold")
+    )
     for name in shown_names:
         known, values = FUNCTIONALITIES.get(name), slices[name]
         gold = "hateful" if values["accuracy_hateful"] is not None else "non-hateful"
@@ -49,6 +51,11 @@ def functionalities(result: dict, weakest: int) -> Iterator[Table]:
         numbers = [shown(values["coverage"]), shown(values["accuracy"]), *(shown(one["accuracy"]) if one else Text("–", style="dim") for one in own)]
         table.add_row(known.id if known else "", name, gold, f"{values['n']:,}", *numbers)
     yield table
+
+
+def short(language: str) -> str:
+    """The two letters of a language that has them: four columns of numbers fit on a line."""
+    return LANGUAGES[language].code if language in LANGUAGES else language
 
 
 def targets(result: dict) -> Iterator[Table]:
