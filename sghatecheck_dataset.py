@@ -17,7 +17,7 @@ from typing import ClassVar
 import datasets
 
 from sghc import __version__
-from sghc.suite import cases, folder, release, suite
+from sghc.suite import cases, folder, release, sources
 from sghc.suite.catalogue import LANGUAGES
 
 VERSION = datasets.Version("1.0.0")
@@ -36,8 +36,8 @@ class SGHateCheck(datasets.ArrowBasedBuilder):
     """
 
     VERSION = VERSION
-    BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=name, version=VERSION) for name in (*LANGUAGES, folder.ALL)]
-    DEFAULT_CONFIG_NAME = folder.ALL
+    BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=name, version=VERSION) for name in (*LANGUAGES, cases.ALL)]
+    DEFAULT_CONFIG_NAME = cases.ALL
 
     def __init__(self, *args, hash: str | None = None, data_dir: str | os.PathLike | None = None, **kwargs):
         source = None if data_dir is None else os.fspath(data_dir)
@@ -55,12 +55,12 @@ class SGHateCheck(datasets.ArrowBasedBuilder):
         source = self.config.data_dir and Path(self.config.data_dir)
         if source and folder.is_built(source):
             about = folder.describe(source)
-            languages = about.languages if self.config.name == folder.ALL else [self.config.name]
+            languages = about.languages if self.config.name == cases.ALL else [self.config.name]
             tables = {(one, split): folder.read(source, split, [one]) for one, split in about.files if one in languages}
         else:
-            languages = LANGUAGES if self.config.name == folder.ALL else [self.config.name]
+            languages = LANGUAGES if self.config.name == cases.ALL else [self.config.name]
             files = release.local_copy(source) if source else release.download(dl_manager.download)
-            tables = suite.official(files, languages).tables
+            tables = sources.official(files, languages).tables
         splits = [split for split in cases.SPLITS if any(found == split for _, found in tables)]
         return [datasets.SplitGenerator(split, {"tables": [table for (_, found), table in tables.items() if found == split]}) for split in splits]
 
@@ -87,7 +87,7 @@ def install(built: Path, cache_dir: str | None = None) -> list[str]:
         the names of the configs that can now be loaded.
     """
     source = built.resolve()
-    configs = [*folder.describe(source).languages, folder.ALL]
+    configs = [*folder.describe(source).languages, cases.ALL]
 
     class Installed(SGHateCheck):  # the source stands in the configs: as an argument it would become part of their names
         BUILDER_CONFIGS: ClassVar = [datasets.BuilderConfig(name=name, version=VERSION, data_dir=str(source)) for name in configs]

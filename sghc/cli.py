@@ -38,7 +38,7 @@ def build(
 ) -> None:
     """Build a suite as a folder that `load_dataset("sghatecheck", "malay")` loads."""
     from sghc.suite import folder, summary
-    from sghc.suite.suite import card_of, download, open_suite
+    from sghc.suite.sources import card_of, download, open_suite
     from sghc.terminal import show
 
     suite = open_suite(which, source, download)
@@ -84,13 +84,13 @@ def reproduce(
     json: JsonOption = None,
 ) -> None:
     """Recompute the paper's tables from the released predictions and compare them cell by cell."""
-    from sghc.paper import reproduction
+    from sghc.paper import reproduction, summary
     from sghc.terminal import show
 
     report = reproduction.reproduce(source, hatecheck, mhc)
     if json:
         write_json(json, reproduction.to_json(report))
-    show(reproduction.render(report))
+    show(summary.render(report))
 
 
 def write_json(path: Path, content: dict) -> None:

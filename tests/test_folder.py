@@ -16,7 +16,8 @@ from sghc.errors import InputError
 from sghc.suite import folder, release, votes
 from sghc.suite.cases import CANARY, features
 from sghc.suite.catalogue import FUNCTIONALITIES
-from sghc.suite.suite import Suite, card_of, from_built, from_templates, official
+from sghc.suite.sources import card_of, from_built, from_templates, official
+from sghc.suite.suite import Suite
 
 LANGUAGES = ["singlish", "malay", "mandarin", "tamil"]
 

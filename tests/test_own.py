@@ -8,7 +8,7 @@ import pytest
 from sghc.errors import InputError
 from sghc.suite import own
 from sghc.suite.catalogue import FUNCTIONALITIES, PROTECTED_GROUPS
-from sghc.suite.suite import STARTER, from_templates
+from sghc.suite.sources import STARTER, from_templates
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from sghc.errors import InputError
-from sghc.paper import others, predictions, reproduction, scores
+from sghc.paper import others, predictions, reproduction, scores, summary
 from sghc.paper.causes import NO_CAUSE, TWICE, cause_of
 from sghc.paper.cells import Lacks, accuracy, in_print, macro_f1, mean
 from sghc.paper.comparison import compare, shown
@@ -45,7 +45,7 @@ def refusal(tmp_path: Path, content, name: str = RUN) -> str:
 def printed_text(report: reproduction.Report, width: int = 100) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width)
-    for part in reproduction.render(report):
+    for part in summary.render(report):
         console.print(part)
     return out.getvalue()
 

@@ -9,7 +9,7 @@ import pytest
 
 from sghc import cli
 from sghc.suite import folder, release
-from sghc.suite.suite import STARTER, card_of, from_templates, official
+from sghc.suite.sources import STARTER, card_of, from_templates, official
 
 CASES = [f"{code}-{number}" for code in ("ss", "ms", "zh", "ta") for number in range(3)]  # gold of each language: 1, 1, 0
 ANSWERS = [1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1]  # singlish all right, malay 2 of 3, mandarin 1 of 3, tamil 2 of 3

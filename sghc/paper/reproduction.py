@@ -10,10 +10,7 @@ from sghc.paper import counts, others, scores
 from sghc.paper.cells import Cell, Lacks, Unknown
 from sghc.paper.comparison import Difference, Gap, TableReport, compare, shown
 from sghc.paper.predictions import Experiments, read_folder
-from sghc.paper.summary import render
 from sghc.suite import release
-
-__all__ = ["Report", "render", "reproduce", "to_json"]
 
 PRINTED = Path(__file__).with_name("printed.json")
 

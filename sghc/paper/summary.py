@@ -1,7 +1,6 @@
 """The reproduction as a person reads it: a table of the tables, and the cells that differ, lack something or cannot be had."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.padding import Padding
@@ -10,10 +9,8 @@ from rich.text import Text
 
 from sghc.errors import first_few
 from sghc.paper.comparison import Difference, TableReport
+from sghc.paper.reproduction import Report
 from sghc.terminal import titled
-
-if TYPE_CHECKING:
-    from sghc.paper.reproduction import Report
 
 TITLES = {
     "table1": ("Table 1", "template origins"),
@@ -32,7 +29,7 @@ AS_PRINTED = ("table1", "table2")  # shown with the printed figures, since there
 MOST = 24  # cells listed for one cause; --json has them all
 
 
-def render(report: "Report") -> Iterator:
+def render(report: Report) -> Iterator:
     """A report as things that a `rich` console prints; made for 100 columns, legible at 80."""
     yield overview(report)
     for title, lines in (
@@ -55,7 +52,7 @@ def section(title: str, lines: list[str]) -> Group:
     return Group(Text(title, style="bold"), *paragraphs)
 
 
-def overview(report: "Report") -> Table:
+def overview(report: Report) -> Table:
     columns = ("table", "equal", "differ", "lack", "not released", "printed", "compared")
     table = titled("The paper's figures: equal, of those that could be recomputed", *columns, left=("compared",))
     for name, one in report.tables.items():
@@ -72,7 +69,7 @@ def style(one: TableReport) -> str:
     return "yellow" if one.differing else "green"
 
 
-def differences(report: "Report") -> Iterator[str]:
+def differences(report: Report) -> Iterator[str]:
     """Two paragraphs for each table and cause: the cells, with the key that they share named once, and the cause."""
     for name, one in report.tables.items():
         by_cause: dict[str, list[Difference]] = {}
@@ -85,14 +82,14 @@ def differences(report: "Report") -> Iterator[str]:
             yield f"  cause: {cause}"
 
 
-def lacking(report: "Report") -> Iterator[str]:
+def lacking(report: Report) -> Iterator[str]:
     """One paragraph for each table: how many cells lack which files."""
     for name, one in report.tables.items():
         if wants := dict.fromkeys(want for gap in one.lacking for want in gap.wants):
             yield f"{TITLES[name][0]}: {plural(len(one.lacking), 'cell')}; {first_few(wants, 4)}"
 
 
-def unknown(report: "Report") -> Iterator[str]:
+def unknown(report: Report) -> Iterator[str]:
     for name, one in report.tables.items():
         by_reason: dict[str, list[str]] = {}
         for gap in one.unknown:
@@ -102,7 +99,7 @@ def unknown(report: "Report") -> Iterator[str]:
             yield f"{TITLES[name][0]}: {which}; {reason}"
 
 
-def beside(report: "Report") -> Iterator[str]:
+def beside(report: Report) -> Iterator[str]:
     for title, figures in report.beside.items():
         yield f"{title}: {', '.join(f'{spelled([key])} {number(value)}' for key, value in figures.items())}"
 

@@ -2,14 +2,11 @@
 
 import importlib.metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sghc.errors import InputError
 from sghc.suite.cases import CANARY
 from sghc.suite.catalogue import LANGUAGES
-
-if TYPE_CHECKING:
-    from sghc.suite.suite import Suite
+from sghc.suite.suite import Suite
 
 
 def official_card() -> str:
@@ -23,7 +20,7 @@ def official_card() -> str:
     raise InputError("dataset_card.md is missing from the installation; install the package again")
 
 
-def plain_card(suite: "Suite", source: Path) -> str:
+def plain_card(suite: Suite, source: Path) -> str:
     """The card of a suite made of templates: its own README.md, if it has one, under a head that says that nobody has reviewed it."""
     readme = source / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else f"# {suite.name}\n\nFunctional tests built from templates.\n"

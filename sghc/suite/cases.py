@@ -7,6 +7,7 @@ from itertools import islice
 from sghc.suite.catalogue import LABELS
 
 SPLITS = ("test", "annotated", "generated")
+ALL = "all"  # the config of all languages: it names their files and holds none of its own
 CANARY = "sghatecheck:canary:b4ccc730-773d-4f61-8fc8-f09d2e49399f"  # stands in the card and in each Parquet file
 BATCH = 10_000  # rows held as Python objects at a time
 

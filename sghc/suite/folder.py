@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sghc import __version__
 from sghc.errors import InputError, first_few
-from sghc.suite.cases import CANARY, SPLITS
+from sghc.suite.cases import ALL, CANARY, SPLITS
 from sghc.suite.catalogue import LANGUAGES
+from sghc.suite.suite import Suite
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from sghc.suite.suite import Suite
-
-ALL = "all"  # the config of all languages; it names the languages' files and holds none of its own
 METADATA = b"sghatecheck"  # the key, in each Parquet file's metadata, of a JSON object: suite, for_reporting, canary, version
 
 
@@ -41,7 +39,7 @@ class About(NamedTuple):
 # --- writing ---
 
 
-def write(suite: "Suite", card: str, out: Path) -> None:
+def write(suite: Suite, card: str, out: Path) -> None:
     """Writes a suite and its card as a folder. The same suite gives the same bytes.
 
     Args:
@@ -79,7 +77,7 @@ def is_built(source: Path) -> bool:
     return readme.is_file() and CANARY in readme.read_text(encoding="utf-8", errors="replace")
 
 
-def write_table(suite: "Suite", language: str, split: str, top: Path) -> Path:
+def write_table(suite: Suite, language: str, split: str, top: Path) -> Path:
     """Writes one table and returns its path relative to `top`."""
     import pyarrow.parquet as pq
 
@@ -93,7 +91,7 @@ def write_table(suite: "Suite", language: str, split: str, top: Path) -> Path:
     return place.rename(named).relative_to(top)
 
 
-def with_head(card: str, suite: "Suite", files: dict[tuple[str, str], Path]) -> str:
+def with_head(card: str, suite: Suite, files: dict[tuple[str, str], Path]) -> str:
     """The card, its YAML head completed with `configs` and `dataset_info` for each language and for all together."""
     from datasets import DatasetInfo, SplitDict, SplitInfo
     from datasets.info import DatasetInfosDict

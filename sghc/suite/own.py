@@ -9,9 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from sghc.errors import InputError, shown
+from sghc.suite.cases import ALL
 from sghc.suite.catalogue import FUNCTIONALITIES, LABELS, Language, gold_of, language_named
 from sghc.suite.csvfile import LINE, read_rows
-from sghc.suite.folder import ALL
 from sghc.suite.templates import Tables, Template, Value, fill
 
 TEMPLATE_COLUMNS = ("language", "functionality", "gold", "template")

@@ -1,20 +1,11 @@
-"""A suite in memory, and the three places it may come from: the release, a folder of templates, a folder that was built before."""
+"""A suite in memory."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from sghc.errors import InputError
-from sghc.suite import card, cases, folder, own, release
-from sghc.suite.catalogue import LANGUAGES
-from sghc.suite.templates import generate
 
 if TYPE_CHECKING:
     import pyarrow
-
-STARTER = Path(__file__).with_name("starter")
 
 
 @dataclass
@@ -30,63 +21,3 @@ class Suite:
     @property
     def languages(self) -> list[str]:
         return list(dict.fromkeys(language for language, _ in self.tables))
-
-
-def official(files: dict[str, Path], languages: Iterable[str] = LANGUAGES) -> Suite:
-    """SGHateCheck from the released files (see `release.download`, `release.local_copy`), with the splits test, annotated and generated."""
-    import pyarrow.compute as pc
-
-    suite = Suite("official", for_reporting=True)
-    for name in languages:
-        templates, placeholders, annotated = release.read_language(LANGUAGES[name], files, suite.counts)
-        table = cases.table(annotated)
-        suite.tables[name, "test"] = table.filter(pc.equal(table["status"], "retained"))
-        suite.tables[name, "annotated"] = table
-        suite.tables[name, "generated"] = cases.table(generate(templates, placeholders))
-    if altered := release.altered(files):
-        suite.remarks.append(f"not the release at {release.COMMIT[:12]}: {', '.join(altered)} differ from it, so scores do not compare")
-    return suite
-
-
-def from_templates(source: Path, name: str) -> Suite:
-    """A suite of templates.csv and placeholders.csv. Nobody has annotated its cases: they are all asked in `test`, and stand in `generated` too."""
-    suite = Suite(name, for_reporting=False)
-    for templates, placeholders in own.read(source):
-        table = cases.table(generate(templates, placeholders))
-        language = templates[0].language.name
-        suite.tables[language, "test"] = suite.tables[language, "generated"] = table
-    suite.remarks.append("no native speaker has reviewed these cases: they exercise the code and are not for reporting")
-    return suite
-
-
-def from_built(source: Path) -> Suite:
-    """A folder that `sghatecheck build` wrote, read again."""
-    about = folder.describe(source)
-    suite = Suite(about.name, about.for_reporting)
-    suite.tables = {(language, split): folder.read(source, split, [language]) for language, split in about.files}
-    return suite
-
-
-def open_suite(which: str, source: Path | None, fetch: Callable[[list[str]], list[str]]) -> Suite:
-    """The suite that `sghatecheck build WHICH --source SOURCE` names: official, starter, or a folder with templates.csv and placeholders.csv."""
-    if which == "official":
-        return official(release.local_copy(source) if source else release.download(fetch))
-    if source:
-        raise InputError(f"--source {source} names a copy of the release and goes with `build official`, not with {which}")
-    if which == "starter":
-        return from_templates(STARTER, "starter")
-    return from_templates(Path(which), Path(which).resolve().name)
-
-
-def card_of(suite: Suite, which: str) -> str:
-    """The dataset card that belongs to the suite `open_suite(which)` gave."""
-    if suite.name == "official":
-        return card.official_card()
-    return card.plain_card(suite, STARTER if which == "starter" else Path(which))
-
-
-def download(urls: list[str]) -> list[str]:
-    """Downloads with datasets' download manager (its cache, its retries, its progress bar): URLs in, local paths out."""
-    from datasets import DownloadConfig, DownloadManager
-
-    return DownloadManager(dataset_name="sghatecheck", download_config=DownloadConfig(max_retries=2)).download(urls)

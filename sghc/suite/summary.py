@@ -2,20 +2,17 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from sghc.suite import votes
 from sghc.suite.cases import SPLITS
+from sghc.suite.suite import Suite
 from sghc.terminal import titled
 
-if TYPE_CHECKING:
-    from sghc.suite.suite import Suite
 
-
-def render(suite: "Suite", out: Path):
+def render(suite: Suite, out: Path):
     """The tables of a build, as things that a `rich` console prints."""
     for remark in suite.remarks:
         yield Text(f"{suite.name}: {remark}", style="bold yellow")
@@ -27,7 +24,7 @@ def render(suite: "Suite", out: Path):
     yield Text(f"written to {out}")
 
 
-def sizes(suite: "Suite") -> Table:
+def sizes(suite: Suite) -> Table:
     splits = [split for split in SPLITS if any(found == split for _, found in suite.tables)]
     table = titled(f"Cases of suite {suite.name}", "language", *splits)
     for language in suite.languages:
@@ -36,7 +33,7 @@ def sizes(suite: "Suite") -> Table:
     return table
 
 
-def outcomes(suite: "Suite") -> Table:
+def outcomes(suite: Suite) -> Table:
     """Statuses of the annotated cases, and Krippendorff's nominal alpha over their votes."""
     table = titled("Annotated cases", "language", *votes.STATUSES[:4], "nominal alpha")
     for language in suite.languages:
@@ -47,7 +44,7 @@ def outcomes(suite: "Suite") -> Table:
     return table
 
 
-def repaired(suite: "Suite") -> Table:
+def repaired(suite: Suite) -> Table:
     """Rows that each repair touched (see the rules' docstrings in repairs.py)."""
     table = titled("Repairs of the released files, rows touched", "rule", *suite.languages)
     for rule in dict.fromkeys(rule for rule, _ in suite.counts):
