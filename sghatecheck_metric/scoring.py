@@ -1,33 +1,28 @@
 """What an answer is worth: arrays in, scores out.
 
-Three steps, each over whole arrays:
-
-1. *read* (reading.py): answers become codes 0, 1, REJECTED or MISSING, columns become codes in order of first appearance.
-2. *count*: a case belongs to at most five slices of its language (the whole language, its shared functionalities, its functionality,
-   its target, its protected group); one bincount over (slice, gold, answer) counts them all.
-3. *measure*: every number is arithmetic on these counts, and what spans languages is the plain mean over its languages' slices.
-
-`tally` and `measure` take counts with any leading axes: resampled counts go through the same lines as the counts themselves.
+Three steps, each over whole arrays: *read* (reading.py: answers and columns become codes), *count* and *measure* (counting.py: a case belongs
+to a few slices, every rate is arithmetic on their counts), *bound* (intervals.py: clusters are drawn again, and the same arithmetic gives each
+rate's interval).
 Nothing but numpy is imported: the metric's folder must load alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from .reading import LABELS, MISSING, REJECTED, check_lengths, code_column, number, rows_text, shown
+from .contrasts import contrast_levels, contrasts
+from .counting import RATES, Level, Slice, count, count_distinct, lay_out, shared, tally, total
+from .intervals import BOUNDED, CI_MODES, Design, Limits, estimate, limits_across, limits_within
+from .reading import LABELS, MISSING, REJECTED, check_lengths, code_column, rows_text, shown
 from .reading import fingerprint as fingerprint
 from .reading import read_answers as read_answers
 from .reading import read_gold as read_gold
+from .resampling import make_units
 
 VERSION = "1.0.0"
 INVALID_MODES = ("wrong", "drop", "error")
 COLUMNS = ("language", "functionality", "target", "protected_group", "cluster", "template")
-RATES = ("accuracy", "accuracy_hateful", "accuracy_non_hateful", "macro_f1", "coverage")
 FIELDS = ("n", "n_templates", "n_clusters", *RATES, "n_rejected", "n_missing")
-MAX_TABLE = 2**24  # entries of a table that saves a sort or a dict; only columns mixed up by mistake need a larger one
 NEEDS = {  # the parts of a result after `overall`, and the columns each is made from: without them it is left out
     "shared": ("language", "functionality"),
     "language": ("language",),
@@ -37,153 +32,8 @@ NEEDS = {  # the parts of a result after `overall`, and the columns each is made
     "language_functionality": ("language", "functionality"),
     "language_target": ("language", "target"),
 }
-
-
-# ---- count
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which slices a case counts in, and which slices make up what spans languages. S slices lie within one language, P span languages.
-
-    member  int64 (levels, n): each case's slice per level, -1 where it has none (no target named, a functionality not shared)
-    parent  int64 (S,): the spanning slice that a within-language slice is averaged into
-    within  S paths (breakdown, name), or None for a slice that the result does not show
-    across  P paths (breakdown, name); ("overall",) and ("shared",) have no name
-    """
-
-    member: np.ndarray
-    parent: np.ndarray
-    within: list
-    across: list
-
-
-def lay_out(coded: dict, n: int) -> Layout:
-    """Coded columns (see code_column; absent ones None) -> the slices of n cases, in order of first appearance."""
-    nothing = np.zeros(n, np.int64)
-    language, languages = coded["language"] or (nothing, [None])
-    levels = [("overall", nothing, None, "language")]
-    if coded["language"] and coded["functionality"]:
-        levels.append(("shared", _shared(language, languages, *coded["functionality"]), None, None))
-    for name, within_name in (("functionality", "language_functionality"), ("target", "language_target"), ("protected_group", None)):
-        if coded[name]:
-            levels.append((name, *coded[name], within_name))
-    member, parent, within, across = [], [], [], []
-    for name, codes, names, within_name in levels:
-        slices, pairs = _pair(language, codes, 1 if names is None else len(names))
-        member.append(np.where(slices < 0, -1, slices + len(within)))
-        parent += [len(across) + group for _, group in pairs]
-        visible = within_name and coded["language"]
-        within += [(within_name, _joined(languages[lang], names and names[group])) if visible else None for lang, group in pairs]
-        across += [(name,)] if names is None else [(name, group) for group in names]
-    return Layout(np.array(member), np.array(parent, np.int64), within, across)
-
-
-def _shared(language, languages, functionality, functionalities) -> np.ndarray:
-    """0 for the cases of functionalities that every language present has, else -1."""
-    seen = np.zeros((len(languages), len(functionalities) + 1), bool)
-    seen[language, functionality] = True
-    seen[:, -1] = False  # the last column is code -1: no functionality
-    return np.where(seen.all(axis=0)[functionality], 0, -1)
-
-
-def _pair(language, group, n_groups: int) -> tuple[np.ndarray, list]:
-    """(slice of each case, -1 where group is -1; the (language, group) of each slice), slices numbered by first appearance."""
-    rows = np.flatnonzero(group >= 0)
-    codes, keys = _number_ints(language[rows] * n_groups + group[rows])
-    slices = np.full(len(group), -1)
-    slices[rows] = codes
-    return slices, [divmod(key, n_groups) for key in keys]
-
-
-def _number_ints(keys) -> tuple[np.ndarray, list]:
-    """What number does, for non-negative ints: by a table of the row where each first appears, as long as that table is small."""
-    n, size = len(keys), int(keys.max(initial=0)) + 1
-    if size > MAX_TABLE:
-        return number(keys.tolist())
-    first = np.full(size, n)
-    np.minimum.at(first, keys, np.arange(n))
-    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < n)]
-    codes = np.empty(size, np.int64)
-    codes[order] = np.arange(len(order))
-    return codes[keys], order.tolist()
-
-
-def _joined(language: str, name: str | None) -> str:
-    return language if name is None else f"{language}/{name}"
-
-
-def count(layout: Layout, answers, gold) -> np.ndarray:
-    """int64 (S, 2, 4): cases per within-language slice, gold label and answer, whose code (0, 1, REJECTED, MISSING) is its index."""
-    outcome = gold.astype(np.int64) * 4 + answers % 4  # REJECTED, -1, is the last column and MISSING, -2, the one before
-    key = (layout.member * 8 + outcome)[layout.member >= 0]
-    return np.bincount(key, minlength=len(layout.within) * 8).reshape(-1, 2, 4)
-
-
-def count_distinct(layout: Layout, scored, coded) -> np.ndarray | None:
-    """int64 (S,): different codes (clusters, templates) among the scored cases of each slice. None without the column."""
-    if coded is None:
-        return None
-    codes, names = coded
-    key = (layout.member * len(names) + codes)[(layout.member >= 0) & scored]
-    size = len(layout.within) * len(names)
-    if size > MAX_TABLE:
-        key = np.sort(key)
-        return np.bincount(key[np.diff(key, prepend=-1) > 0] // len(names), minlength=len(layout.within))
-    marks = np.zeros(size, bool)
-    marks[key] = True
-    return marks.reshape(len(layout.within), -1).sum(axis=1)
-
-
-# ---- measure
-
-
-def tally(counts, invalid: str) -> tuple:
-    """Counts (..., 2, 4) -> scored per gold label (..., 2), rejected, missing and asked (...). The numbers stand on what is scored."""
-    valid, rejected = counts[..., :2].sum(axis=-1), counts[..., REJECTED]
-    scored = valid if invalid == "drop" else valid + rejected
-    return scored, rejected.sum(axis=-1), counts[..., MISSING].sum(axis=-1), counts.sum(axis=(-2, -1))
-
-
-def measure(counts, invalid: str) -> dict[str, np.ndarray]:
-    """Counts (..., 2, 4) -> {rate: float array (...)}, NaN where a rate is not defined.
-
-    F1 of a label is 2TP / (2TP + FP + FN), and 2TP + FP + FN is how often the label was answered plus how often it is gold. A rejected
-    output is no answer of either label: it costs recall (it stays in gold) and no precision. Macro F1 is the mean of both labels' F1 and
-    defined where both labels are gold.
-    """
-    scored, *_, asked = tally(counts, invalid)
-    right = np.stack([counts[..., 0, 0], counts[..., 1, 1]], axis=-1)
-    answered = counts[..., :2].sum(axis=-2)
-    recall = _ratio(right, scored)
-    both = (scored > 0).all(axis=-1)
-    return {
-        "accuracy": _ratio(right.sum(axis=-1), scored.sum(axis=-1)),
-        "accuracy_hateful": recall[..., 1],
-        "accuracy_non_hateful": recall[..., 0],
-        "macro_f1": np.where(both, _ratio(2 * right, answered + scored).mean(axis=-1), np.nan),
-        "coverage": _ratio(answered.sum(axis=-1), asked),
-    }
-
-
-def _ratio(part, whole) -> np.ndarray:
-    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
-
-
-def average(values, parent, size: int) -> np.ndarray:
-    """Plain mean (size,) of the within-language values (S,) of each spanning slice; NaN values are skipped, no value at all gives NaN."""
-    order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # added by size, NaN last: the order of the rows changes no digit
-    return _ratio(np.bincount(parent[order], values[order], size), np.bincount(parent[order], minlength=size))
-
-
-def total(values, parent, size: int) -> np.ndarray:
-    """Sums (size, ...) of integer counts (S, ...) over the slices of each spanning slice."""
-    sums = np.zeros((size, *values.shape[1:]), np.int64)
-    np.add.at(sums, parent, values)
-    return sums
-
-
-# ---- the result
+# where a level's slices of one language stand
+WITHIN = {"overall": "language", "functionality": "language_functionality", "target": "language_target"}
 
 
 def score(
@@ -198,44 +48,86 @@ def score(
     template=None,
     invalid="wrong",
     allow_partial=False,
+    ci="bootstrap",
+    n_resamples=2000,
+    confidence=0.95,
+    seed=12345,
+    stratify=True,
     data="none",
     subset="given",
     suite="sghatecheck",
 ) -> dict:
     """Codes of answers and gold, (n,) each, and optional columns of n names -> the result in JSON-ready dicts (README.md has each field).
 
-    invalid: "wrong" counts a rejected output as wrong, "drop" leaves it out, "error" refuses it. Missing answers are refused unless
-    allow_partial. data (a fingerprint), subset and suite go into the signature. Raises ValueError for lengths that differ, codes out of
-    range, values that are no names, and what the options refuse.
+    invalid: "wrong" counts a rejected output as wrong, "drop" leaves it out, "error" refuses it. Missing answers are refused unless allow_partial.
+    ci: "bootstrap" (n_resamples replicates over clusters, stratified by language and functionality, or without `stratify` by language alone),
+    "wilson" or "none". data (a fingerprint), subset and suite go into the signature. Raises ValueError for lengths that differ, codes out of range,
+    values that are no names, and what the options refuse.
     """
-    check_options(invalid, allow_partial)
+    check_options(invalid, allow_partial, ci, n_resamples, confidence, seed)
     answers, gold = _check_codes(answers, (0, 1, REJECTED, MISSING), "predictions"), _check_codes(gold, (0, 1), "references")
     check_lengths({"predictions": answers, "references": gold})
     partial = _refuse(answers, invalid, allow_partial)
     given = (language, functionality, target, protected_group, cluster, template)
     coded = {name: code_column(values, name, len(gold)) for name, values in zip(COLUMNS, given, strict=True)}
-    layout = lay_out(coded, len(gold))
-    counts = count(layout, answers, gold)
-    scored = answers >= (0 if invalid == "drop" else REJECTED)
-    distinct = [count_distinct(layout, scored, coded["template"]), count_distinct(layout, scored, coded["cluster"] or coded["template"])]
+    clusters = coded["cluster"] or coded["template"]
+    strata = [coded[name] for name in ("language", "functionality")[: 1 + stratify] if coded[name]]
+    design = Design(ci, n_resamples, confidence, seed, make_units(len(gold), strata, clusters))
 
+    language, languages = coded["language"] or (np.zeros(len(gold), np.int64), [None])
+    layout = lay_out([*_levels(coded, language, languages), *contrast_levels(coded["functionality"])], language, languages)
+    counts = count(layout, answers, gold)
+    found = estimate(layout, counts, answers, gold, invalid, design)
+    inner = {rate: limits_within(found, rate) for rate in BOUNDED} if ci != "none" else {}
+    outer = {rate: limits_across(found, rate, inner[rate]) for rate in inner}
+
+    scored = answers >= (0 if invalid == "drop" else REJECTED)
+    distinct = [count_distinct(layout, scored, coded["template"]), count_distinct(layout, scored, clusters)]
+    summed = [None if values is None else total(values, layout.parent, len(layout.across)) for values in distinct]
     result = {"overall": {}} | {name: {} for name, needed in NEEDS.items() if all(coded[column] for column in needed)}
     notes = {}
-    size = len(layout.across)
-    rates = measure(counts, invalid)
-    spanning = {name: average(values, layout.parent, size) for name, values in rates.items()}
-    sums = [None if values is None else total(values, layout.parent, size) for values in distinct]
-    _fill(result, notes, layout.across, total(counts, layout.parent, size), spanning, sums, invalid)
-    _fill(result, notes, layout.within, counts, rates, distinct, invalid)
-    return {**result, "notes": notes, "signature": signature(data, subset, invalid, partial, suite)}
+    across, within = [_across(one) for one in layout.across], [_within(one) for one in layout.within]
+    _fill(result, notes, across, total(counts, layout.parent, len(across)), found.across, outer, summed, invalid)
+    _fill(result, notes, within, counts, found.within, inner, distinct, invalid)
+    if coded["functionality"]:
+        result["contrast"] = contrasts(found, inner.get("accuracy"), counts, invalid, notes)
+    return {**result, "notes": notes, "signature": signature(data, subset, invalid, partial, suite, design, clusters is not None)}
 
 
-def check_options(invalid, allow_partial) -> None:
-    """ValueError unless both options hold a value that they know."""
-    if invalid not in INVALID_MODES:
-        raise ValueError(f"invalid: expected one of {', '.join(INVALID_MODES)}, got {str(invalid)[:40]!r}")
+def _levels(coded: dict, language, languages) -> list[Level]:
+    """The partitions that the result shows: all cases, the shared functionalities, and each group column that is there."""
+    levels = [Level("overall", np.zeros(len(language), np.int64), [None])]
+    if coded["language"] and coded["functionality"]:
+        levels.append(Level("shared", shared(language, languages, *coded["functionality"]), [None]))
+    return levels + [Level(name, *coded[name]) for name in ("functionality", "target", "protected_group") if coded[name]]
+
+
+def _across(one: Slice) -> tuple | None:
+    """Where a slice that spans languages stands in the result: (part,) or (part, name); None for those that it does not show."""
+    if one.level not in ("overall", *NEEDS):
+        return None
+    return (one.level,) if one.group is None else (one.level, one.group)
+
+
+def _within(one: Slice) -> tuple | None:
+    """Where a slice of one language stands in the result, or None."""
+    if one.language is None or one.level not in WITHIN:
+        return None
+    return WITHIN[one.level], one.language if one.group is None else f"{one.language}/{one.group}"
+
+
+def check_options(invalid="wrong", allow_partial=False, ci="none", n_resamples=2, confidence=0.95, seed=0) -> None:
+    """ValueError unless every option holds a value that it knows."""
+    for name, value, known in (("invalid", invalid, INVALID_MODES), ("ci", ci, CI_MODES)):
+        if value not in known:
+            raise ValueError(f"{name}: expected one of {', '.join(known)}, got {str(value)[:40]!r}")
     if not isinstance(allow_partial, (bool, np.bool_)):
         raise ValueError(f"allow_partial: expected True or False, got {shown(allow_partial)}")
+    for name, value, least in (("n_resamples", n_resamples, 100 if ci == "bootstrap" else 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
+    if not isinstance(confidence, (float, np.floating)) or not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence: expected a share from 0.5 to below 1, got {shown(confidence)}")
 
 
 def _check_codes(codes, known, column: str) -> np.ndarray:
@@ -261,22 +153,36 @@ def _refuse(answers, invalid: str, allow_partial: bool) -> bool:
     return len(missing) > 0
 
 
-def _fill(result, notes, paths, counts, rates, distinct, invalid) -> None:
-    """Writes one dict per path into the result, and the reason for each null into the notes."""
+def _fill(result, notes, paths, counts, rates, limits: dict[str, Limits], distinct, invalid) -> None:
+    """Writes one dict per path into the result, and the reason for each null, and for each interval of its own kind, into the notes."""
     golds, rejected, missing, asked = tally(counts, invalid)
     templates, clusters = ([None] * len(paths) if values is None else values.tolist() for values in distinct)
-    numbers = [[None if value != value else value for value in rates[name].tolist()] for name in RATES]
-    rows = zip(golds.sum(axis=-1).tolist(), templates, clusters, *numbers, rejected.tolist(), missing.tolist(), strict=True)
-    for path, row, gold, n_asked in zip(paths, rows, golds.tolist(), asked.tolist(), strict=True):
+    numbers = [_or_none(rates[name]) for name in RATES]
+    intervals = {f"{rate}_ci": _or_none(one.limits.T) for rate, one in limits.items()}
+    rows = zip(golds.sum(axis=-1).tolist(), templates, clusters, *numbers, rejected.tolist(), missing.tolist(), *intervals.values(), strict=True)
+    names = (*FIELDS, *intervals)
+    for place, (path, row) in enumerate(zip(paths, rows, strict=True)):
         if path is None:
             continue
-        entry = dict(zip(FIELDS, row, strict=True))
+        entry = dict(zip(names, row, strict=True))
         if len(path) == 1:
             result[path[0]] = entry
         else:
             result[path[0]][path[1]] = entry
-        if None in row:
-            notes.update({".".join((*path, name)): reason(name, gold, n_asked) for name in FIELDS if entry[name] is None})
+        for name in names:
+            rate = name.removesuffix("_ci")
+            word = limits[rate].words[place] if name in intervals else ""
+            if entry[rate] is None:
+                notes[".".join((*path, name))] = reason(rate, golds[place].tolist(), int(asked[place]))
+            elif word:
+                notes[".".join((*path, name))] = word
+
+
+def _or_none(values: np.ndarray) -> list:
+    """Numbers as Python's, None in the place of NaN; a row (m, 2) of two as a list."""
+    if values.ndim == 1:
+        return [None if value != value else value for value in values.tolist()]
+    return [None if pair[0] != pair[0] else pair for pair in values.tolist()]
 
 
 def reason(field: str, golds, asked: int) -> str:
@@ -294,11 +200,16 @@ def reason(field: str, golds, asked: int) -> str:
     return "no hateful case" if field == "accuracy_hateful" else "no non-hateful case"
 
 
-def signature(data: str, subset: str, invalid: str, partial: bool, suite: str) -> str:
+def signature(data: str, subset: str, invalid: str, partial: bool, suite: str, design: Design, clustered: bool) -> str:
     """One line that says what a score is a score of, in sacreBLEU's manner (Post 2018). It shows the start of the fingerprint."""
-    fields = [suite, f"v:{VERSION}", f"data:{data[:8]}", f"subset:{subset}", f"invalid:{invalid}", "ci:none"]
+    method = f"{'cluster-' * clustered}bootstrap-{design.n_resamples}" if design.mode == "bootstrap" else design.mode
+    fields = [suite, f"v:{VERSION}", f"data:{data[:8]}", f"subset:{subset}", f"invalid:{invalid}", f"ci:{method}"]
     if any("|" in field for field in fields):
         raise ValueError("data, subset and suite may not hold '|', which separates the signature's fields")
+    if design.mode == "bootstrap":
+        fields.append(f"seed:{design.seed}")
+    if design.mode != "none" and design.confidence != 0.95:
+        fields.append(f"confidence:{design.confidence:g}")
     return "|".join(fields + ["partial:yes"] * partial)
 
 
@@ -310,6 +221,8 @@ def flatten(result: dict) -> dict[str, float]:
         if isinstance(value, dict):
             for key, inner in value.items():
                 walk((*path, key), inner)
+        elif isinstance(value, list):
+            walk(path, dict(zip(("low", "high"), value, strict=True)) if path[-1].endswith("_ci") else {})
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             flat[".".join(path)] = value
 

@@ -12,7 +12,11 @@ import evaluate
 import numpy as np
 
 # evaluate copies the modules that lines of this form name, in this file only: what scoring imports must stand here too.
+from .contrasts import CONTRASTS as CONTRASTS
+from .counting import RATES as RATES
+from .intervals import BOUNDED as BOUNDED
 from .reading import as_list, case_lines, check_lengths, fingerprint_lines, read_answers, read_gold, shown
+from .resampling import FEW as FEW
 from .scoring import COLUMNS, check_options, score
 
 _DESCRIPTION = """\
@@ -44,11 +48,14 @@ Args:
         or "" in functionality, target or protected_group is a case that belongs to none.
     invalid (compute only): what an output is that names neither label: "wrong" (default), "drop" (left out) or "error" (refused).
     allow_partial (compute only): leave out cases without an answer instead of refusing them.
+    ci, n_resamples, confidence, seed (compute only): intervals by a "bootstrap" (default) over clusters, stratified by language and functionality, by
+        "wilson" or "none"; 2,000 replicates, .95 and 12345 by default.
 
 Returns:
     dict: `overall`, `shared`, then `language`, `functionality`, `target`, `protected_group`, `language_functionality`, `language_target`,
     as far as their columns were given: name -> {n, n_templates, n_clusters, accuracy, accuracy_hateful, accuracy_non_hateful, macro_f1,
-    coverage, n_rejected, n_missing}. `notes` says why a number is null; `signature` says what the score is a score of.
+    coverage, n_rejected, n_missing, and accuracy_ci, accuracy_hateful_ci, accuracy_non_hateful_ci, macro_f1_ci, [low, high]}; `contrast`.
+    `notes` says why a number is null or how an interval was made; `signature` says what the score is a score of.
 
 Raises:
     ValueError: naming column, row and, where it is no text, the value.
@@ -71,7 +78,7 @@ Examples:
     >>> result["notes"]["functionality.ident_neutral_nh.macro_f1"]
     'one gold label only (non-hateful)'
     >>> print(result["signature"])
-    sghatecheck|v:1.0.0|data:none|subset:given|invalid:wrong|ci:none
+    sghatecheck|v:1.0.0|data:none|subset:given|invalid:wrong|ci:bootstrap-2000|seed:12345
 
     Batch by batch, the references as rows of a dataset.
 
@@ -101,20 +108,40 @@ class SghatecheckMetric(evaluate.Metric):
             reference_urls=["https://aclanthology.org/2024.woah-1.24/", "https://github.com/Social-AI-Studio/SGHateCheck"],
         )
 
-    def compute(self, *, predictions=None, references=None, invalid="wrong", allow_partial=False, **columns):
+    def compute(
+        self,
+        *,
+        predictions=None,
+        references=None,
+        invalid="wrong",
+        allow_partial=False,
+        ci="bootstrap",
+        n_resamples=2000,
+        confidence=0.95,
+        seed=12345,
+        **columns,
+    ):
         """Scores the cases given here, after those that add and add_batch have stored. See the inputs below.
 
         After an error the stored cases are gone unless an option was at fault, and the metric can be used again.
         """
-        check_options(invalid, allow_partial)
+        options = {
+            "invalid": invalid,
+            "allow_partial": allow_partial,
+            "ci": ci,
+            "n_resamples": n_resamples,
+            "confidence": confidence,
+            "seed": seed,
+        }
+        check_options(**options)
         if predictions is not None or references is not None or _given(columns):
             self.add_batch(predictions=predictions, references=references, **columns)
         if self.writer is None and self.cache_file_name is None:  # no case is stored
             if predictions is None:
                 raise ValueError("nothing to score: give predictions and references, here or to add_batch before")
-            return score([], [], invalid=invalid, allow_partial=allow_partial)
+            return score([], [], **options)
         try:
-            return super().compute(invalid=invalid, allow_partial=allow_partial)
+            return super().compute(**options)
         finally:
             self._release()
 
@@ -128,11 +155,11 @@ class SghatecheckMetric(evaluate.Metric):
         """Stores one case: the inputs below, one value each. A prediction of None is a case without an answer."""
         self.add_batch(predictions=[prediction], references=[reference], **{name: [value] for name, value in columns.items()})
 
-    def _compute(self, *, predictions, references, case_line, invalid, allow_partial, **columns):
+    def _compute(self, *, predictions, references, case_line, **given):
         answers = np.array(predictions).astype(np.int8)
-        columns = {name: _stored(name, values) for name, values in columns.items()}
+        columns = {name: _stored(name, given.pop(name)) for name in COLUMNS}
         lines = _stored("case_id and text", case_line)
-        return score(answers, np.array(references), **columns, invalid=invalid, allow_partial=allow_partial, data=_data(lines))
+        return score(answers, np.array(references), **columns, **given, data=_data(lines))
 
     def _release(self):
         """Gives back what a failed computation leaves: evaluate removes its files and locks only when all went well."""

@@ -193,7 +193,7 @@ def test_rows_of_the_dataset_bring_their_columns_and_their_fingerprint(metric, e
     result = metric.compute(predictions=PREDICTIONS, references=references())
     assert numbers(result) == numbers(expected)
     full = fingerprint([row["case_id"] for row in ROWS], [row["label"] for row in ROWS], [row["text"] for row in ROWS])
-    assert result["signature"] == f"sghatecheck|v:1.0.0|data:{full[:8]}|subset:given|invalid:wrong|ci:none"
+    assert result["signature"] == f"sghatecheck|v:1.0.0|data:{full[:8]}|subset:given|invalid:wrong|ci:cluster-bootstrap-2000|seed:12345"
 
 
 def test_rows_may_come_in_batches_and_in_any_order(metric, expected):

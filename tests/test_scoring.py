@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, recall_score
 
-from sghatecheck_metric import scoring
-from sghatecheck_metric.scoring import MISSING, REJECTED, fingerprint, flatten, read_answers, read_gold, score
+from sghatecheck_metric import counting, scoring
+from sghatecheck_metric.scoring import MISSING, REJECTED, fingerprint, flatten, read_answers, read_gold
 
 ROOT = Path(__file__).parents[1]
+score = partial(scoring.score, ci="none")  # the numbers themselves; their intervals have tests of their own
 PARTS = ["overall", "shared", "language", "functionality", "target", "protected_group", "language_functionality", "language_target"]
 FIELDS = ["n", "n_templates", "n_clusters", "accuracy", "accuracy_hateful", "accuracy_non_hateful", "macro_f1", "coverage", "n_rejected", "n_missing"]
 
@@ -49,7 +52,7 @@ def entries(result):
     for part, values in result.items():
         if part in ("overall", "shared"):
             yield (part,), values
-        elif part not in ("notes", "signature"):
+        elif part not in ("contrast", "notes", "signature"):
             yield from (((part, name), numbers) for name, numbers in values.items())
 
 
@@ -266,7 +269,7 @@ def test_a_case_that_names_no_group_belongs_to_none():
 
 def test_names_keep_the_order_of_first_appearance():
     result = table(protected_group=["z", "y", "x", "z", None, "w", "", "a"], cluster=list("abcdefgh"))
-    assert [part for part in result if part not in ("notes", "signature")] == PARTS
+    assert list(result) == [*PARTS, "contrast", "notes", "signature"]
     assert list(result["language"]) == ["malay", "tamil"]
     assert list(result["functionality"]) == ["a_h", "b_nh", "c_h"]
     assert list(result["target"]) == ["Women", "Hindu"]
@@ -314,7 +317,7 @@ def test_the_template_is_the_cluster_where_there_is_no_other():
 def test_large_tables_are_counted_without_lookup_tables(monkeypatch):
     answers, gold, columns = random_table(3)
     marked = score(answers, gold, **columns)
-    monkeypatch.setattr(scoring, "MAX_TABLE", 0)
+    monkeypatch.setattr(counting, "MAX_TABLE", 0)
     assert score(answers, gold, **columns) == marked
 
 
@@ -387,19 +390,20 @@ def test_the_benchmark_compares_equal_numbers(monkeypatch):
 def test_resampled_counts_go_through_the_same_arithmetic():
     answers, gold, columns = random_table(5)
     coded = {name: scoring.code_column(values, name, len(gold)) for name, values in columns.items()}
-    layout = scoring.lay_out(coded, len(gold))
-    counts = scoring.count(layout, answers, gold)
+    language, languages = coded["language"]
+    layout = counting.lay_out([counting.Level(name, *coded[name]) for name in ("functionality", "target")], language, languages)
+    counts = counting.count(layout, answers, gold)
     # counts per cluster, then clusters drawn by weight, are one matrix product: weights of one give the counts back, of two the same rates
     clusters, names = coded["cluster"]
     per_cluster = []
     for cluster in range(len(names)):
         rows = clusters == cluster
-        own = scoring.Layout(layout.member[:, rows], layout.parent, layout.within, layout.across)
-        per_cluster.append(scoring.count(own, answers[rows], gold[rows]).ravel())
+        own = replace(layout, member=layout.member[:, rows])
+        per_cluster.append(counting.count(own, answers[rows], gold[rows]).ravel())
     drawn = (np.array([[1.0] * len(names), [2.0] * len(names)]) @ np.array(per_cluster)).reshape(2, *counts.shape)
     assert (drawn[0] == counts).all()
-    for name, values in scoring.measure(drawn, "wrong").items():
-        np.testing.assert_array_equal(values, np.stack([scoring.measure(counts, "wrong")[name]] * 2))
+    for name, values in counting.measure(drawn, "wrong").items():
+        np.testing.assert_array_equal(values, np.stack([counting.measure(counts, "wrong")[name]] * 2))
 
 
 # ---- the result as a whole
