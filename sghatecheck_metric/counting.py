@@ -125,9 +125,9 @@ def count_distinct(layout: Layout, scored, coded) -> np.ndarray | None:
 
 def tally(counts, invalid: str) -> tuple:
     """Counts (..., 2, 4) -> scored per gold label (..., 2), rejected, missing and asked (...). The numbers stand on what is scored."""
-    valid, rejected = counts[..., :2].sum(axis=-1), counts[..., REJECTED]
+    valid, rejected, missing = counts[..., 0] + counts[..., 1], counts[..., REJECTED], counts[..., MISSING]
     scored = valid if invalid == "drop" else valid + rejected
-    return scored, rejected.sum(axis=-1), counts[..., MISSING].sum(axis=-1), counts.sum(axis=(-2, -1))
+    return scored, _either(rejected), _either(missing), _either(valid + rejected + missing)
 
 
 def measure(counts, invalid: str) -> dict[str, np.ndarray]:
@@ -139,16 +139,20 @@ def measure(counts, invalid: str) -> dict[str, np.ndarray]:
     """
     scored, *_, asked = tally(counts, invalid)
     right = np.stack([counts[..., 0, 0], counts[..., 1, 1]], axis=-1)
-    answered = counts[..., :2].sum(axis=-2)
-    recall = _ratio(right, scored)
-    both = (scored > 0).all(axis=-1)
+    answered = counts[..., 0, :2] + counts[..., 1, :2]
+    recall, f1 = _ratio(right, scored), _ratio(2 * right, answered + scored)
     return {
-        "accuracy": _ratio(right.sum(axis=-1), scored.sum(axis=-1)),
+        "accuracy": _ratio(_either(right), _either(scored)),
         "accuracy_hateful": recall[..., 1],
         "accuracy_non_hateful": recall[..., 0],
-        "macro_f1": np.where(both, _ratio(2 * right, answered + scored).mean(axis=-1), np.nan),
-        "coverage": _ratio(answered.sum(axis=-1), asked),
+        "macro_f1": np.where((scored[..., 0] > 0) & (scored[..., 1] > 0), _either(f1) / 2, np.nan),
+        "coverage": _ratio(_either(answered), asked),
     }
+
+
+def _either(values):
+    """Sums over a last axis of two; numpy's own sum over so short an axis takes ten times as long."""
+    return values[..., 0] + values[..., 1]
 
 
 def _ratio(part, whole) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Rates with their intervals: the values, their replicates, and which of three intervals each can bear.
 
-1. Percentiles of the cluster bootstrap, wherever they mean something.
-2. Wilson's interval over the number of clusters, for a proportion at 0 or 1 or from few clusters, where replicates say too little.
-3. For a mean of values of which one needs Wilson's: the values' intervals combined (MOVER), so that the interval belongs to the same estimator.
+1. Percentiles of the cluster bootstrap, wherever there are clusters enough.
+2. Wilson's interval for a proportion from few clusters, over the effective number of cases that the bootstrap's variance tells; over the number of
+   clusters where the proportion is 0 or 1, and the replicates say nothing.
+3. For a mean of values of which one has Wilson's: the values' intervals combined (MOVER), so that the interval belongs to the same estimator.
 
 Everything else has none, and a reason.
 """
@@ -14,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .counting import Layout, average, average_all, count, measure, tally
-from .resampling import FEW, Units, of_mean, percentiles, replicate, wilson
+from .resampling import FEW, FEW_F1, Units, effective, of_mean, percentiles, replicate, wilson
 
 PROPORTIONS = ("accuracy", "accuracy_hateful", "accuracy_non_hateful")
 BOUNDED = (*PROPORTIONS, "macro_f1")  # the rates that get an interval
 CI_MODES = ("bootstrap", "wilson", "none")
+SAME = 1e-10  # a variance below this is that of equal values, summed in float32 in another order
 FLAT = "the replicates do not vary, or too few of them have a value"
 
 
@@ -39,7 +41,7 @@ class Estimates:
 
     within, across          values (S,), (P,)
     drawn_within, _across   replicates (B, S), (B, P); None unless the mode is bootstrap
-    n_units                 units with a scored case, (S,), by rate: those of either gold label, hateful, non-hateful
+    n_cases, n_units, df    scored cases, units that hold them, and these less their strata, (S,), by rate: of either gold label, hateful, non-hateful
     """
 
     layout: Layout
@@ -48,7 +50,9 @@ class Estimates:
     across: dict[str, np.ndarray]
     drawn_within: dict[str, np.ndarray] | None
     drawn_across: dict[str, np.ndarray] | None
+    n_cases: dict[str, np.ndarray]
     n_units: dict[str, np.ndarray]
+    df: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -65,18 +69,27 @@ def estimate(layout: Layout, counts: np.ndarray, answers, gold, invalid: str, de
     within = measure(counts, invalid)
     across = {rate: average(values, layout.parent, size) for rate, values in within.items()}
     if design.mode == "none":
-        return Estimates(layout, design, within, across, None, None, {})
-    n_units = len(design.units.stratum)
-    per_unit = count(layout, answers, gold, design.units.of_case, n_units)
-    scored = tally(per_unit, invalid)[0] > 0
-    present = {"accuracy": scored.any(axis=-1), "accuracy_hateful": scored[..., 1], "accuracy_non_hateful": scored[..., 0]}
-    found = {rate: units.sum(axis=0) for rate, units in present.items()}
-    found["macro_f1"] = found["accuracy"]
+        return Estimates(layout, design, within, across, None, None, {}, {}, {})
+    per_unit = count(layout, answers, gold, design.units.of_case, len(design.units.stratum))
+    sizes = extents(tally(per_unit, invalid)[0], design.units.stratum)
     if design.mode == "wilson":
-        return Estimates(layout, design, within, across, None, None, found)
+        return Estimates(layout, design, within, across, None, None, *sizes)
     drawn = measure(replicate(per_unit, blocks(layout, per_unit), design.units.stratum, design.n_resamples, design.seed), invalid)
     drawn = {rate: drawn[rate].astype(np.float32) for rate in BOUNDED}
-    return Estimates(layout, design, within, across, drawn, {rate: average_all(values, layout.parent, size) for rate, values in drawn.items()}, found)
+    means = {rate: average_all(values, layout.parent, size) for rate, values in drawn.items()}
+    return Estimates(layout, design, within, across, drawn, means, *sizes)
+
+
+def extents(scored: np.ndarray, stratum: np.ndarray) -> tuple[dict, dict, dict]:
+    """Cases, units and degrees of freedom (units less strata) of each slice by rate, from scored cases per unit, slice and gold label (K, S, 2)."""
+    starts = np.flatnonzero(np.diff(stratum, prepend=-1))
+    cases, units, df = {}, {}, {}
+    for rate, held in (("accuracy", scored.sum(axis=-1)), ("accuracy_hateful", scored[..., 1]), ("accuracy_non_hateful", scored[..., 0])):
+        cases[rate], units[rate] = held.sum(axis=0), (held > 0).sum(axis=0)
+        strata = (np.add.reduceat(held, starts, axis=0) > 0).sum(axis=0) if len(starts) else units[rate]
+        df[rate] = units[rate] - strata
+    units["macro_f1"] = units["accuracy"]
+    return cases, units, df
 
 
 def blocks(layout: Layout, per_unit: np.ndarray) -> list[tuple]:
@@ -91,17 +104,29 @@ def blocks(layout: Layout, per_unit: np.ndarray) -> list[tuple]:
 def limits_within(found: Estimates, rate: str) -> Limits:
     """The intervals of a rate in the S within-language slices."""
     values, units, confidence = found.within[rate], found.n_units[rate], found.design.confidence
-    drawn = np.full((2, len(values)), np.nan) if found.drawn_within is None else percentiles(found.drawn_within[rate], confidence)
-    few, edge, flat = units < FEW, (values == 0) | (values == 1), np.isnan(drawn[0])
-    why = np.select([edge, few, flat], ["the value is at its edge", f"fewer than {FEW} clusters", FLAT], "")
     if found.drawn_within is None:
-        why = np.full(len(values), "ci='wilson'")
-    if rate in PROPORTIONS:
-        limits = np.where(why == "", drawn, wilson(values, units, confidence))
-        words = [f"Wilson's interval over {n} clusters ({word})" if word else "" for word, n in zip(why.tolist(), units.tolist(), strict=True)]
-    else:
-        limits, words = np.where(why == "", drawn, np.nan), why.tolist()
-    return Limits(np.where(np.isnan(values), np.nan, limits), words)
+        limits, words = by_clusters(values, units, confidence, "ci='wilson'") if rate in PROPORTIONS else (np.full((2, len(values)), np.nan), None)
+        return Limits(np.where(np.isnan(values), np.nan, limits), words or ["ci='wilson' is for proportions"] * len(values))
+    few = units < (FEW if rate in PROPORTIONS else FEW_F1)
+    limits, words = np.full((2, len(values)), np.nan), np.full(len(values), "", object)
+    limits[:, ~few] = percentiles(found.drawn_within[rate][:, ~few], confidence)
+    if rate not in PROPORTIONS:
+        words[np.isnan(limits[0])] = FLAT
+        words[few] = f"fewer than {FEW_F1} clusters"
+        return Limits(limits, words.tolist())
+    size, fixed = np.zeros(len(values)), np.isnan(limits[0])
+    variance = found.drawn_within[rate][:, few].astype(float).var(axis=0)
+    size[few], fixed[few] = effective(values[few], variance, found.n_cases[rate][few], found.df[rate][few], confidence), variance < SAME
+    few &= ~fixed
+    limits[:, few] = wilson(values[few], size[few], confidence)
+    words[few] = [f"Wilson's interval over an effective {one:.1f} cases in {n} clusters" for one, n in zip(size[few], units[few], strict=True)]
+    limits[:, fixed], words[fixed] = by_clusters(values[fixed], units[fixed], confidence, "the replicates do not vary")
+    return Limits(np.where(np.isnan(values), np.nan, limits), words.tolist())
+
+
+def by_clusters(values: np.ndarray, units: np.ndarray, confidence: float, why: str) -> tuple[np.ndarray, list[str]]:
+    """Wilson's interval as if each cluster were one case: too wide rather than too short."""
+    return wilson(values, units, confidence), [f"Wilson's interval over {n} clusters ({why})" for n in units.tolist()]
 
 
 def limits_across(found: Estimates, rate: str, inner: Limits) -> Limits:

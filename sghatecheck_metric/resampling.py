@@ -14,7 +14,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-FEW = 8  # clusters; from fewer the percentile interval is too short (see README.md), and Wilson's takes its place
+FEW = 30  # clusters; from fewer the percentiles of a proportion lie too close together (see README.md), and Wilson's interval takes their place
+FEW_F1 = 10  # the same for macro F1, for which there is no such interval: from fewer clusters it has none
 DEFINED = 0.95  # the share of replicates that must have a value, else there is no interval
 CHUNK = 1 << 24  # weights held at a time
 
@@ -110,7 +111,33 @@ def wilson(share, n, confidence: float) -> np.ndarray:
     return np.clip(np.stack([centre - half, centre + half]), 0, 1)
 
 
+def effective(share, variance, n, df, confidence: float) -> np.ndarray:
+    """How many independent cases would know a share as well as these n do, whose clusters give the share this variance with `df` degrees of freedom.
+
+    That is share (1 - share) / variance, at most n, and less where a variance from few clusters is itself uncertain, by Korn and Graubard's (1998)
+    factor (z / t)^2. At least 1.
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    size = np.divide(share * (1 - share), variance, out=np.array(n, float), where=variance > 0)
+    return np.clip(np.minimum(size, n) * (z / student(df, confidence)) ** 2, 1, None)
+
+
+def student(df, confidence: float) -> np.ndarray:
+    """The two-sided quantile of Student's t: exact for 1 and 2 degrees of freedom, else by Hill's (1970) expansion, to within 0.2 % from 3 on."""
+    df, z = np.maximum(df, 1).astype(float), NormalDist().inv_cdf((1 + confidence) / 2)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    series = z + sum(term / df**power for power, term in enumerate(terms, 1))
+    one, two = np.tan(np.pi * confidence / 2), confidence * np.sqrt(2 / (1 - confidence**2))
+    return np.select([df == 1, df == 2], [one, two], series)
+
+
 def of_mean(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """(2,) limits of the plain mean of independent values (k,) that have the limits (2, k): Zou and Donner's (2008) MOVER."""
+    """(2,) limits of the plain mean of independent proportions (k,) that have the limits (2, k): Zou and Donner's (2008) MOVER."""
     below, above = values - limits[0], limits[1] - values
-    return values.mean() + np.array([-1, 1]) * np.sqrt([(below**2).sum(), (above**2).sum()]) / len(values)
+    limits = values.mean() + np.array([-1, 1]) * np.sqrt([(below**2).sum(), (above**2).sum()]) / len(values)
+    return np.clip(limits, 0, 1)  # they are proportions; sums of floats may stray by a last digit

@@ -18,6 +18,7 @@ from .reading import fingerprint as fingerprint
 from .reading import read_answers as read_answers
 from .reading import read_gold as read_gold
 from .resampling import make_units
+from .thresholds import operating_points
 
 VERSION = "1.0.0"
 INVALID_MODES = ("wrong", "drop", "error")
@@ -46,6 +47,8 @@ def score(
     protected_group=None,
     cluster=None,
     template=None,
+    scores=None,
+    threshold=None,
     invalid="wrong",
     allow_partial=False,
     ci="bootstrap",
@@ -59,6 +62,7 @@ def score(
 ) -> dict:
     """Codes of answers and gold, (n,) each, and optional columns of n names -> the result in JSON-ready dicts (README.md has each field).
 
+    scores: probabilities of hateful, (n,), NaN where there is none; threshold: the one that the answers were read at, for the signature.
     invalid: "wrong" counts a rejected output as wrong, "drop" leaves it out, "error" refuses it. Missing answers are refused unless allow_partial.
     ci: "bootstrap" (n_resamples replicates over clusters, stratified by language and functionality, or without `stratify` by language alone),
     "wilson" or "none". data (a fingerprint), subset and suite go into the signature. Raises ValueError for lengths that differ, codes out of range,
@@ -91,7 +95,10 @@ def score(
     _fill(result, notes, within, counts, found.within, inner, distinct, invalid)
     if coded["functionality"]:
         result["contrast"] = contrasts(found, inner.get("accuracy"), counts, invalid, notes)
-    return {**result, "notes": notes, "signature": signature(data, subset, invalid, partial, suite, design, clusters is not None)}
+    if scores is not None and (points := operating_points(scores, gold, language, scored)):
+        result["thresholds"] = points
+    line = signature(data, subset, invalid, partial, suite, design, clusters is not None, threshold)
+    return {**result, "notes": notes, "signature": line}
 
 
 def _levels(coded: dict, language, languages) -> list[Level]:
@@ -200,7 +207,7 @@ def reason(field: str, golds, asked: int) -> str:
     return "no hateful case" if field == "accuracy_hateful" else "no non-hateful case"
 
 
-def signature(data: str, subset: str, invalid: str, partial: bool, suite: str, design: Design, clustered: bool) -> str:
+def signature(data: str, subset: str, invalid: str, partial: bool, suite: str, design: Design, clustered: bool, threshold=None) -> str:
     """One line that says what a score is a score of, in sacreBLEU's manner (Post 2018). It shows the start of the fingerprint."""
     method = f"{'cluster-' * clustered}bootstrap-{design.n_resamples}" if design.mode == "bootstrap" else design.mode
     fields = [suite, f"v:{VERSION}", f"data:{data[:8]}", f"subset:{subset}", f"invalid:{invalid}", f"ci:{method}"]
@@ -210,6 +217,8 @@ def signature(data: str, subset: str, invalid: str, partial: bool, suite: str, d
         fields.append(f"seed:{design.seed}")
     if design.mode != "none" and design.confidence != 0.95:
         fields.append(f"confidence:{design.confidence:g}")
+    if threshold is not None:
+        fields.append(f"threshold:{threshold:g}")
     return "|".join(fields + ["partial:yes"] * partial)
 
 
@@ -221,8 +230,8 @@ def flatten(result: dict) -> dict[str, float]:
         if isinstance(value, dict):
             for key, inner in value.items():
                 walk((*path, key), inner)
-        elif isinstance(value, list):
-            walk(path, dict(zip(("low", "high"), value, strict=True)) if path[-1].endswith("_ci") else {})
+        elif isinstance(value, list) and path[-1].endswith("ci"):
+            walk(path, dict(zip(("low", "high"), value, strict=True)))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             flat[".".join(path)] = value
 

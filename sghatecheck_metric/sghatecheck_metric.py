@@ -18,6 +18,7 @@ from .intervals import BOUNDED as BOUNDED
 from .reading import as_list, case_lines, check_lengths, fingerprint_lines, read_answers, read_gold, shown
 from .resampling import FEW as FEW
 from .scoring import COLUMNS, check_options, score
+from .thresholds import read_scores
 
 _DESCRIPTION = """\
 SGHateCheck puts functional tests in Singlish, Malay, Mandarin and Tamil to a hate-speech detector and shows where it is blind: accuracy and
@@ -46,6 +47,7 @@ Args:
         bring their own columns: functionality, target, protected_group, language, cluster and template_id.
     functionality, target, protected_group, language, cluster, template: optional lists of strings; an absent one gives no breakdown. None
         or "" in functionality, target or protected_group is a case that belongs to none.
+    scores: optional probabilities of hateful, None where there is none; they give miss rate against false alarms over thresholds.
     invalid (compute only): what an output is that names neither label: "wrong" (default), "drop" (left out) or "error" (refused).
     allow_partial (compute only): leave out cases without an answer instead of refusing them.
     ci, n_resamples, confidence, seed (compute only): intervals by a "bootstrap" (default) over clusters, stratified by language and functionality, by
@@ -54,8 +56,8 @@ Args:
 Returns:
     dict: `overall`, `shared`, then `language`, `functionality`, `target`, `protected_group`, `language_functionality`, `language_target`,
     as far as their columns were given: name -> {n, n_templates, n_clusters, accuracy, accuracy_hateful, accuracy_non_hateful, macro_f1,
-    coverage, n_rejected, n_missing, and accuracy_ci, accuracy_hateful_ci, accuracy_non_hateful_ci, macro_f1_ci, [low, high]}; `contrast`.
-    `notes` says why a number is null or how an interval was made; `signature` says what the score is a score of.
+    coverage, n_rejected, n_missing, and accuracy_ci, accuracy_hateful_ci, accuracy_non_hateful_ci, macro_f1_ci, [low, high]}; `contrast`;
+    `thresholds` where there are scores. `notes` says why a number is null or how an interval was made; `signature` says what the score is a score of.
 
 Raises:
     ValueError: naming column, row and, where it is no text, the value.
@@ -92,7 +94,7 @@ Examples:
 
 _ABSENT = "\x00"  # a column that was not given: no name can be this
 _ROW_KEYS = {"template": "template_id"}  # a row's `template` is its text; the key that tells templates apart is another column
-_STRINGS = ("predictions", *COLUMNS, "case_line")
+_STRINGS = ("predictions", *COLUMNS, "case_line", "scores")
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
@@ -158,8 +160,9 @@ class SghatecheckMetric(evaluate.Metric):
     def _compute(self, *, predictions, references, case_line, **given):
         answers = np.array(predictions).astype(np.int8)
         columns = {name: _stored(name, given.pop(name)) for name in COLUMNS}
-        lines = _stored("case_id and text", case_line)
-        return score(answers, np.array(references), **columns, **given, data=_data(lines))
+        lines, scores = _stored("case_id and text", case_line), _stored("scores", given.pop("scores"))
+        scores = None if scores is None else np.array(scores, float)
+        return score(answers, np.array(references), **columns, scores=scores, **given, data=_data(lines))
 
     def _release(self):
         """Gives back what a failed computation leaves: evaluate removes its files and locks only when all went well."""
@@ -177,9 +180,11 @@ def _given(columns: dict) -> list:
 
 def _read_batch(predictions, references, columns: dict) -> dict:
     """One batch in any accepted form -> the schema's columns. ValueError naming column and row."""
-    unknown = [name for name in columns if name not in COLUMNS]
+    unknown = [name for name in columns if name not in (*COLUMNS, "scores")]
     if unknown:
-        raise ValueError(f"unknown inputs {', '.join(unknown)}; besides predictions and references there are {', '.join(COLUMNS)}")
+        raise ValueError(f"unknown inputs {', '.join(unknown)}; besides predictions and references there are {', '.join(COLUMNS)}, scores")
+    scores = None if columns.get("scores") is None else read_scores(columns["scores"])
+    columns = {name: values for name, values in columns.items() if name != "scores"}
     for name, values in (("predictions", predictions), ("references", references)):
         if values is None:
             raise ValueError(f"{name} are missing: predictions and references go together")
@@ -190,8 +195,9 @@ def _read_batch(predictions, references, columns: dict) -> dict:
         references, columns, lines = _read_rows(references)
     gold = read_gold(references)
     columns = {name: None if columns.get(name) is None else as_list(columns[name], name) for name in COLUMNS}
-    check_lengths({"predictions": answers, "references": gold, **columns})
+    check_lengths({"predictions": answers, "references": gold, **columns, "scores": scores})
     stored = {name: _storable(name, values, len(gold)) for name, values in {**columns, "case_line": lines}.items()}
+    stored["scores"] = [_ABSENT] * len(gold) if scores is None else [repr(value) for value in scores.tolist()]
     return {"predictions": [str(answer) for answer in answers.tolist()], "references": gold.tolist(), **stored}
 
 

@@ -60,18 +60,23 @@ def score(
     json: JsonOption = None,
     invalid: Annotated[str, typer.Option(help="What a rejected output counts as: wrong, drop or error.")] = "wrong",
     allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases without an answer, and count them.")] = False,
+    threshold: Annotated[Optional[float], typer.Option(help="Read the answers from the scores: hateful from this probability on.")] = None,  # noqa: UP045
+    ci: Annotated[str, typer.Option(help="Intervals: bootstrap, wilson or none.")] = "bootstrap",
+    n_resamples: Annotated[int, typer.Option(help="Replicates of the bootstrap.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 12345,
     fail_under: Annotated[Optional[Path], typer.Option(help="YAML of minimum values by result path; exit 1 where one is not reached.")] = None,  # noqa: UP045
     weakest: Annotated[int, typer.Option(help="How many functionalities to show, weakest first; 0 for all.")] = 10,
 ) -> None:
     """Score a predictions file: overall, by language, functionality and target."""
     from sghc.leaderboard import gate, scored, tables
-    from sghc.terminal import show
+    from sghc.terminal import show, width
 
     minimums = gate.read_minimums(fail_under) if fail_under else {}
-    result = scored.score_file(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
+    options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
+    result = scored.score_file(predictions, suite, split, config, threshold=threshold, **options)
     if json:
         write_json(json, result)
-    show(tables.render(result, weakest))
+    show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))
 
@@ -91,6 +96,34 @@ def reproduce(
     if json:
         write_json(json, reproduction.to_json(report))
     show(summary.render(report))
+
+
+@app.command()
+def compare(
+    predictions: Annotated[list[Path], typer.Argument(help="Two predictions files, A then B, or more for a ranking.", metavar="A B [MORE]...")],
+    suite: SuiteOption = Path("sghatecheck"),
+    split: SplitOption = "test",
+    config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the files.")] = None,  # noqa: UP045
+    json: JsonOption = None,
+    invalid: Annotated[str, typer.Option(help="What a rejected output counts as: wrong, drop or error.")] = "wrong",
+    allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases that a system has no answer for, for all.")] = False,
+    fail_if_worse: Annotated[bool, typer.Option("--fail-if-worse", help="Exit 1 where B is significantly worse than A.")] = False,
+    all_entries: Annotated[bool, typer.Option("--all", help="Also list what cannot be told.")] = False,
+) -> None:
+    """Compare two systems, or rank several: what is better, what is worse, what cannot be told."""
+    from sghc.leaderboard import compare_tables, compared
+    from sghc.terminal import show
+
+    if len(predictions) < 2:
+        raise typer.BadParameter("give two predictions files, or more")
+    if fail_if_worse and len(predictions) > 2:
+        raise typer.BadParameter("--fail-if-worse is for two files")
+    result = compared.compare_files(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
+    if json:
+        write_json(json, result)
+    show(compare_tables.render(result, all_entries) if len(predictions) == 2 else compare_tables.render_ranking(result))
+    if fail_if_worse and (lines := compared.worse(result)):
+        raise InputError(f"{result['b']} is worse than {result['a']}:\n" + "\n".join(lines))
 
 
 def write_json(path: Path, content: dict) -> None:

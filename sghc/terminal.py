@@ -15,11 +15,15 @@ def titled(title: str, *columns: str, left: tuple[str, ...] = ()) -> Table:
     return table
 
 
+def width() -> int:
+    """The columns there are; into a file or a pipe enough that nothing is cut."""
+    console = Console()
+    return console.width if console.is_terminal else max(console.width, WIDTH)
+
+
 def show(renderables) -> None:
-    """Prints each on its own, with a blank line between; into a file or a pipe wide enough that nothing is cut."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
+    """Prints each on its own, with a blank line between."""
+    console = Console(highlight=False, width=width())
     for one in renderables:
         console.print(one)
         console.print()

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sghc import cli
+from sghc.leaderboard import tables
 from sghc.suite import folder, release
 from sghc.suite.sources import STARTER, card_of, from_templates, official
 
@@ -55,7 +56,7 @@ def test_scores_worked_out_by_hand(place, capsys):
     assert result["functionality"]["profanity_nh"]["accuracy"] == pytest.approx(3 / 4)
     assert result["target"]["Seniors"]["accuracy"] == pytest.approx(2 / 4)
     assert (result["overall"]["n"], result["overall"]["n_clusters"], result["overall"]["n_templates"]) == (12, 8, 8)
-    assert "0.667" in out
+    assert ".667" in out
     assert "profanity_nh" in out
     assert result["signature"] in out.replace("\n", "")
     assert result["signature"].startswith("sghatecheck|v:1.0.0|data:")
@@ -78,6 +79,8 @@ def test_every_form_of_the_same_predictions_scores_alike(place, capsys):
         if path.suffix in (".jsonl", ".csv", ".parquet"):
             assert run(capsys, "score", path, "--json", "out.json")[0] == 0
             found[path.name] = json.loads((place / "out.json").read_text())
+            assert ("thresholds" in found[path.name]) == (path.name == "more.jsonl")  # the one file with scores
+            found[path.name].pop("thresholds", None)
     assert len(found) == 8
     assert all(result == found["ints.jsonl"] for result in found.values())
 
@@ -239,3 +242,83 @@ def test_always_non_hateful_on_the_released_suite(shared_data, tmp_path, capsys,
     assert result["language"]["tamil"]["accuracy"] == pytest.approx(788 / 2476)
     assert result["language"]["malay"]["n"] == 2207
     assert {name: values["n_clusters"] for name, values in result["language_target"].items() if values["n_clusters"] == 0} == {}
+
+
+# --- scores and thresholds ---
+
+
+def with_scores(scores, answers=ANSWERS):
+    return [{**row, "score": score} for row, score in zip(rows(answers), scores, strict=True)]
+
+
+def test_operating_points_by_hand(place, capsys):
+    # malay: hateful .9 and .3, harmless .4
+    write(place, [row for row in with_scores([0.9, 0.3, 0.4] * 4) if row["case_id"].startswith("ms")])
+    assert run(capsys, "score", "predictions.jsonl", "--json", "out.json")[0] == 0
+    found = json.loads((place / "out.json").read_text())["thresholds"]
+    points = {point["threshold"]: (point["miss_rate"], point["false_alarm_rate"]) for point in found["points"]}
+    assert len(points) == 101
+    assert [points[one] for one in (0.0, 0.3, 0.31, 0.4, 0.41, 0.9, 0.91, 1.0)] == [
+        (0, 1),
+        (0, 1),
+        (0.5, 1),
+        (0.5, 1),
+        (0.5, 0),
+        (0.5, 0),
+        (1, 0),
+        (1, 0),
+    ]
+    assert "not a result" in found["note"]
+    assert found["n"] == 3
+
+
+def test_operating_points_are_the_mean_over_languages(place, capsys):
+    write(place, with_scores([0.9, 0.9, 0.1] * 2 + [0.1, 0.1, 0.9] * 2))
+    assert run(capsys, "score", "predictions.jsonl", "--json", "out.json")[0] == 0
+    points = json.loads((place / "out.json").read_text())["thresholds"]["points"]
+    assert (points[50]["miss_rate"], points[50]["false_alarm_rate"]) == (0.5, 0.5)
+
+
+def test_a_threshold_reads_the_answers_again(place, capsys):
+    write(place, with_scores([0.9, 0.3, 0.4] * 4, answers=[0] * 12))
+    accuracies = {}
+    for threshold in (0.2, 0.5, 0.95):
+        assert run(capsys, "score", "predictions.jsonl", "--threshold", threshold, "--json", "out.json")[0] == 0
+        result = json.loads((place / "out.json").read_text())
+        accuracies[threshold] = result["overall"]["accuracy"]
+        assert f"threshold:{threshold}" in result["signature"]
+    assert accuracies == pytest.approx({0.2: 2 / 3, 0.5: 2 / 3, 0.95: 1 / 3})
+
+
+def test_a_rejected_output_stays_rejected_at_any_threshold(place, capsys):
+    given = [{"case_id": case_id, "output": "1", "score": 0.9} for case_id in CASES]
+    given[0]["output"] = "neither"
+    write(place, given)
+    assert run(capsys, "score", "predictions.jsonl", "--threshold", 0.5, "--json", "out.json")[0] == 0
+    assert json.loads((place / "out.json").read_text())["overall"]["n_rejected"] == 1
+
+
+def test_a_threshold_needs_scores(place, capsys):
+    write(place, rows())
+    status, _, err = run(capsys, "score", "predictions.jsonl", "--threshold", 0.5)
+    assert (status, "12 have none: ss-0" in err) == (1, True)
+    write(place, with_scores([0.5] * 12))
+    status, _, err = run(capsys, "score", "predictions.jsonl", "--threshold", 1.5)
+    assert (status, "between 0 and 1" in err) == (1, True)
+
+
+def test_faulty_interval_options(place, capsys):
+    write(place, rows())
+    for option, value in (("--ci", "jackknife"), ("--n-resamples", 3), ("--seed", -1)):
+        status, _, err = run(capsys, "score", "predictions.jsonl", option, value)
+        assert (status, "expected" in err) == (1, True)
+
+
+def test_what_is_within_noise_is_dim():
+    overall = {"accuracy": 0.6, "accuracy_ci": [0.55, 0.65]}
+    near = tables.number({"accuracy": 0.5, "accuracy_ci": [0.35, 0.7]}, "accuracy", beside=overall)
+    far = tables.number({"accuracy": 0.3, "accuracy_ci": [0.2, 0.4]}, "accuracy", beside=overall)
+    assert (near.plain, str(near.style)) == (".500 .35–.70", "dim")
+    assert (far.plain, str(far.style)) == (".300 .20–.40", "red")
+    assert tables.number({"accuracy": None}, "accuracy").plain == "–"
+    assert tables.number({"macro_f1": 1.0, "macro_f1_ci": None}, "macro_f1").plain == "1.000 no interval"

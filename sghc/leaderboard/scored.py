@@ -1,6 +1,10 @@
 """A predictions file held against a suite: every case asked has one answer, or the file is refused; then the metric scores it."""
 
+import math
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from sghatecheck_metric.reading import MISSING, fingerprint
 from sghatecheck_metric.scoring import score
@@ -9,23 +13,48 @@ from sghc.models.predictions import Prediction, read
 from sghc.suite import folder
 
 COLUMNS = ["case_id", "text", "label", "language", "functionality", "target", "protected_group", "cluster", "template_id"]
+NO_PREDICTION = Prediction(MISSING, None, "")
 NOT_FOR_REPORTING = "no native speaker has reviewed these cases: not for reporting"
 
 
-def score_file(
-    path: Path, suite: Path, split: str = "test", configs: list[str] | None = None, *, allow_partial: bool = False, invalid: str = "wrong"
-) -> dict:
+class Held(NamedTuple):
+    """A predictions file held against the cases that were asked: one answer a case (MISSING where there is none) and one score (NaN)."""
+
+    path: Path
+    answers: list[int]
+    scores: list[float]
+    cases: dict[str, list]  # COLUMNS
+    about: folder.About
+    split: str
+
+
+def score_file(path: Path, suite: Path, split: str = "test", configs: list[str] | None = None, *, threshold: float | None = None, **options) -> dict:
     """The result (see the metric's README) of a predictions file.
 
     Args:
         suite: a folder that `sghatecheck build` wrote.
         configs: the languages that were asked; by default those that the file has a case of. Each is asked whole.
-        allow_partial: cases without an answer are left out and counted, instead of refused.
-        invalid: what a rejected output counts as: wrong, drop or error.
+        threshold: answers are read from the scores instead: hateful where the score is at least this.
+        options: those of the metric's `score`, such as allow_partial, invalid and ci.
 
     Raises:
-        InputError: the file is not a predictions file, or its case ids are not those of the suite's split.
+        InputError: the file is not a predictions file, its case ids are not those of the suite's split, an option that the metric refuses, or a
+            threshold where an answer has no score.
     """
+    held = hold(path, suite, split, configs, allow_partial=options.get("allow_partial", False))
+    answers = held.answers if threshold is None else at_threshold(held, threshold)
+    scores = None if all(map(math.isnan, held.scores)) else np.array(held.scores)
+    try:
+        result = score(answers, held.cases["label"], **columns_of(held), scores=scores, threshold=threshold, **options)
+    except ValueError as error:  # invalid="error" with rejected outputs, or an option out of range
+        raise InputError(f"{path}: {error}") from None
+    if not held.about.for_reporting:
+        result["notes"]["suite"] = NOT_FOR_REPORTING
+    return result
+
+
+def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allow_partial: bool) -> Held:
+    """Reads a predictions file and finds the answer to each case that was asked. Arguments and errors are those of score_file."""
     predictions = read(path)
     about = folder.describe(suite)
     cases = folder.read(suite, split, configs, COLUMNS)
@@ -33,31 +62,32 @@ def score_file(
     check_known(path, predictions, language_of, suite, about, split, configs)
     asked = set(configs or (language_of[case_id] for case_id in predictions))
     cases = [case for case in cases.to_pylist() if case["language"] in asked and case["label"] is not None]
-    answers = [predictions[case["case_id"]].answer if case["case_id"] in predictions else MISSING for case in cases]
+    given = [predictions.get(case["case_id"], NO_PREDICTION) for case in cases]
+    answers, scores = [one.answer for one in given], [math.nan if one.score is None else one.score for one in given]
     check_complete(path, cases, answers, allow_partial)
+    return Held(path, answers, scores, {name: [case[name] for case in cases] for name in COLUMNS}, about, split)
 
-    columns = {name: [case[name] for case in cases] for name in COLUMNS}
-    try:
-        result = score(
-            answers,
-            columns["label"],
-            language=columns["language"],
-            functionality=columns["functionality"],
-            target=columns["target"],
-            protected_group=columns["protected_group"],
-            cluster=columns["cluster"],
-            template=columns["template_id"],
-            invalid=invalid,
-            allow_partial=allow_partial,
-            data=fingerprint(columns["case_id"], columns["label"], columns["text"]),
-            subset=split,
-            suite="sghatecheck" if about.name == "official" else f"sghatecheck-{about.name}",
-        )
-    except ValueError as error:  # invalid="error" with rejected outputs
-        raise InputError(f"{path}: {error}") from None
-    if not about.for_reporting:
-        result["notes"]["suite"] = NOT_FOR_REPORTING
-    return result
+
+def at_threshold(held: Held, threshold: float) -> list[int]:
+    """The answers that the scores give at a threshold; a rejected output stays rejected, a missing case missing. InputError without a score."""
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold is {threshold}, expected a probability between 0 and 1")
+    rows = list(zip(held.cases["case_id"], held.answers, held.scores, strict=True))
+    if bare := [case_id for case_id, answer, one in rows if answer >= 0 and math.isnan(one)]:
+        raise InputError(f"{held.path}: a threshold needs a score for each answer; {len(bare):,} have none: {first_few(bare)}")
+    return [answer if answer < 0 else int(one >= threshold) for _, answer, one in rows]
+
+
+def columns_of(held: Held) -> dict:
+    """What the metric's functions take besides answers and gold: the columns, and what the signature names."""
+    cases = held.cases
+    return {
+        **{name: cases[name] for name in ("language", "functionality", "target", "protected_group", "cluster")},
+        "template": cases["template_id"],
+        "data": fingerprint(cases["case_id"], cases["label"], cases["text"]),
+        "subset": held.split,
+        "suite": "sghatecheck" if held.about.name == "official" else f"sghatecheck-{held.about.name}",
+    }
 
 
 def check_known(

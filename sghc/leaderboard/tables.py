@@ -1,4 +1,7 @@
-"""A result as tables for a terminal: languages, the weakest functionalities, targets, and what the score rests on."""
+"""A result as tables for a terminal: languages, the weakest functionalities, targets, contrasts, and what the score rests on.
+
+A number stands with its interval; it is dim where the interval holds the overall value of its column, so that the difference may be noise.
+"""
 
 from collections.abc import Iterator
 
@@ -8,32 +11,36 @@ from rich.text import Text
 from sghc.suite.catalogue import FUNCTIONALITIES, LANGUAGES
 from sghc.terminal import titled
 
-RATES = {"accuracy": "accuracy", "accuracy_hateful": "hateful", "accuracy_non_hateful": "non-hateful", "macro_f1": "macro F1", "coverage": "coverage"}
+RATES = {"accuracy": "accuracy", "accuracy_hateful": "hateful", "accuracy_non_hateful": "non-hateful", "macro_f1": "macro F1"}
 WORSE_THAN_CHANCE = 0.5
+WIDE = 120  # columns; from there on each language's number has its interval beside it
 
 
-def render(result: dict, weakest: int = 10):
-    """The tables of a result, as things that a `rich` console prints. `weakest` functionalities are shown, weakest first; 0 for all."""
+def render(result: dict, weakest: int = 10, width: int = 80):
+    """The tables of a result, as things that a `rich` console of this width prints; `weakest` functionalities, or all of them for 0."""
     if reason := result["notes"].get("suite"):
         yield Text(f"{result['signature'].split('|')[0]}: {reason}", style="bold yellow")
     yield languages(result)
-    yield from functionalities(result, weakest)
+    yield from functionalities(result, weakest, width >= WIDE)
     yield from targets(result)
+    yield from contrasts(result)
     yield from remarks(result)
     yield Text(result["signature"], style="dim")
 
 
 def languages(result: dict) -> Table:
-    table = titled("Overall and by language", "", "cases", *RATES.values())
+    table = titled("Overall and by language", "", "cases", *RATES.values(), "coverage")
     rows = [("overall", result["overall"])]
     if len(result.get("language", ())) > 1:
-        rows.append(("shared functionalities", result["shared"]))
+        rows.append(("shared", result["shared"]))
     for name, values in (*rows, *result.get("language", {}).items()):
-        table.add_row(name, f"{values['n']:,}", *(shown(values[rate]) for rate in RATES), style="bold" if name == "overall" else "")
+        table.add_row(
+            name, f"{values['n']:,}", *(number(values, rate) for rate in RATES), coverage(values), style="bold" if name == "overall" else ""
+        )
     return table
 
 
-def functionalities(result: dict, weakest: int) -> Iterator[Table]:
+def functionalities(result: dict, weakest: int, wide: bool) -> Iterator[Table]:
     """Accuracy for each functionality, its mean over languages first, then each language's own."""
     if not (slices := result.get("functionality")):
         return
@@ -41,15 +48,14 @@ def functionalities(result: dict, weakest: int) -> Iterator[Table]:
     shown_names = order[:weakest] if weakest else order
     title = f"Weakest functionalities ({len(shown_names)} of {len(slices)}), accuracy"
     spoken = [*result["language"]] if len(result.get("language", ())) > 1 else []  # the columns after the mean
-    table = titled(
-        title, "", "functionality", "gold", "cases", "coverage", "mean" if spoken else "accuracy", *map(short, spoken), left=("functionality", "gold")
-    )
+    table = titled(title, "", "functionality", "cases", "coverage", "mean" if spoken else "accuracy", *map(short, spoken), left=("functionality",))
     for name in shown_names:
         known, values = FUNCTIONALITIES.get(name), slices[name]
-        gold = "hateful" if values["accuracy_hateful"] is not None else "non-hateful"
-        own = [result["language_functionality"].get(f"{language}/{name}") for language in spoken]
-        numbers = [shown(values["coverage"]), shown(values["accuracy"]), *(shown(one["accuracy"]) if one else Text("–", style="dim") for one in own)]
-        table.add_row(known.id if known else "", name, gold, f"{values['n']:,}", *numbers)
+        numbers = [number(values, "accuracy", beside=result["overall"])]
+        for language in spoken:
+            own = result["language_functionality"].get(f"{language}/{name}", {})
+            numbers.append(number(own, "accuracy", beside=result["language"][language], interval=wide))
+        table.add_row(known.id if known else "", name, f"{values['n']:,}", coverage(values), *numbers)
     yield table
 
 
@@ -59,25 +65,57 @@ def short(language: str) -> str:
 
 
 def targets(result: dict) -> Iterator[Table]:
-    """The 14 targets, the one whose hate is missed most first."""
+    """The targets, the one whose hate is missed most first."""
     if not (slices := result.get("target")):
         return
-    table = titled("Targets, most hate missed first", "", "cases", *RATES.values())
+    table = titled("Targets, most hate missed first", "", "cases", *RATES.values(), "coverage")
     for name in sorted(slices, key=lambda name: (slices[name]["accuracy_hateful"] is None, slices[name]["accuracy_hateful"])):
-        table.add_row(name, f"{slices[name]['n']:,}", *(shown(slices[name][rate]) for rate in RATES))
+        values = slices[name]
+        table.add_row(name, f"{values['n']:,}", *(number(values, rate, beside=result["overall"]) for rate in RATES), coverage(values))
+    yield table
+
+
+def contrasts(result: dict) -> Iterator[Table]:
+    """Hateful tests beside their harmless neighbours; .5 is what always saying the same gives."""
+    if not (found := {name: values for name, values in result.get("contrast", {}).items() if "/" not in name}):
+        return
+    table = titled("Hateful against harmless neighbours", "", "cases", "balanced accuracy", "hateful", "non-hateful")
+    for name, values in found.items():
+        sides = [number(values, rate) for rate in ("balanced_accuracy", "accuracy_hateful", "accuracy_non_hateful")]
+        table.add_row(name.replace("_", " "), f"{values['n']:,}", *sides)
     yield table
 
 
 def remarks(result: dict) -> Iterator[Text]:
     overall = result["overall"]
+    if "accuracy_ci" in overall:
+        yield Text("Dim: the interval holds the overall value, so the difference may be noise. Red: below .5.", style="dim")
     if overall["n_rejected"]:
         yield Text(f"{overall['n_rejected']:,} outputs name neither label and were rejected; see `invalid` in the signature for what they count as.")
     if overall["n_missing"]:
         yield Text(f"{overall['n_missing']:,} cases have no answer and are left out: this is not a score of the whole suite.", style="bold yellow")
 
 
-def shown(value: float | None) -> Text:
-    """A proportion with three decimals, red where it is worse than chance; a dash where there is none."""
+def number(values: dict, rate: str, beside: dict | None = None, interval: bool = True) -> Text:
+    """A proportion and its interval, `.610 .56–.66`: red below chance, dim where the interval holds the same rate of `beside`; a dash for none."""
+    value, limits = values.get(rate), values.get(f"{rate}_ci")
     if value is None:
         return Text("–", style="dim")
-    return Text(f"{value:.3f}", style="red" if value < WORSE_THAN_CHANCE else "")
+    noise = beside is not None and limits and beside.get(rate) is not None and limits[0] <= beside[rate] <= limits[1]
+    text = Text(plain(value, 3), style="dim" if noise else "red" if value < WORSE_THAN_CHANCE else "")
+    if interval and limits:
+        text.append(f" {plain(limits[0], 2)}–{plain(limits[1], 2)}", style="dim")
+    elif interval and f"{rate}_ci" in values:
+        text.append(" no interval", style="dim")
+    return text
+
+
+def plain(value: float, digits: int) -> str:
+    """A proportion as the field prints it, without the leading zero: `.610`, `1.00`."""
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def coverage(values: dict) -> Text:
+    """Valid answers of the cases asked, marked where some are lacking."""
+    value = values["coverage"]
+    return Text("–", style="dim") if value is None else Text(plain(value, 3), style="yellow" if value < 1 else "")
