@@ -1,4 +1,4 @@
-"""How far naive standard errors are off on the released runs: the clustered error of accuracy over the naive one, stratified by functionality and not.
+"""How far naive standard errors are off on the released runs: the clustered error of accuracy over the naive one, with strata and without.
 
 python benchmarks/cluster_errors.py path/to/SGHateCheck      (a copy of the released repository, with experiments/)
 """

@@ -75,13 +75,13 @@ def shared(language: np.ndarray, languages: list, functionality: np.ndarray, fun
 def _pair(language, group, n_groups: int) -> tuple[np.ndarray, list]:
     """(slice of each case, -1 where group is -1; the (language, group) of each slice), slices numbered by first appearance."""
     rows = np.flatnonzero(group >= 0)
-    codes, keys = _number_ints(language[rows] * n_groups + group[rows])
+    codes, keys = number_ints(language[rows] * n_groups + group[rows])
     slices = np.full(len(group), -1)
     slices[rows] = codes
     return slices, [divmod(key, n_groups) for key in keys]
 
 
-def _number_ints(keys) -> tuple[np.ndarray, list]:
+def number_ints(keys) -> tuple[np.ndarray, list]:
     """What number does, for non-negative ints: by a table of the row where each first appears, as long as that table is small."""
     n, size = len(keys), int(keys.max(initial=0)) + 1
     if size > MAX_TABLE:

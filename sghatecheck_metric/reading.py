@@ -118,18 +118,12 @@ def code_column(values, column: str, n: int) -> tuple[np.ndarray, list] | None:
         codes, names = number(values)
     except TypeError:
         raise ValueError(f"{column}: holds values that are no names (lists or dicts); expected one string per case") from None
-    filled = np.array([not _is_empty(name) for name in names], bool)
+    filled = np.array([not (name is None or name == "" or name != name) for name in names], bool)  # NaN is not equal to itself
     if not filled.any():
         return None
     _check_names(column, codes, names, filled)
     codes = np.where(filled, np.cumsum(filled) - 1, -1)[codes]
     return codes, [name for name, keep in zip(names, filled, strict=True) if keep]
-
-
-def _is_empty(name) -> bool:
-    if isinstance(name, str):  # first, since a column may hold thousands of names and asking for Real is slow
-        return not name
-    return name is None or (isinstance(name, Real) and name != name)
 
 
 def _check_names(column, codes, names, filled) -> None:
@@ -141,8 +135,10 @@ def _check_names(column, codes, names, filled) -> None:
     for code in np.flatnonzero(filled):
         if not isinstance(names[code], str):
             raise ValueError(f"{column}: row {np.argmax(codes == code)} (counted from 0) holds {shown(names[code])}, expected a string")
-        if column == "language" and "/" in names[code]:  # the slash joins language and functionality in the result's names
-            raise ValueError(f"language: row {np.argmax(codes == code)} (counted from 0) holds a name with '/'")
+        if column == "language" and (
+            "/" in names[code] or names[code] == "overall"
+        ):  # the slash joins names in the result, where `overall` stands too
+            raise ValueError(f"language: row {np.argmax(codes == code)} (counted from 0) holds a name with '/', or 'overall'")
 
 
 def case_lines(case_ids, labels, texts) -> list[str]:

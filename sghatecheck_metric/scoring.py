@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from .bias import bias
+from .consistency import consistency
 from .contrasts import contrast_levels, contrasts
 from .counting import RATES, Level, Slice, count, count_distinct, lay_out, shared, tally, total
 from .intervals import BOUNDED, CI_MODES, Design, Limits, estimate, limits_across, limits_within
+from .matching import bias_levels, match
 from .reading import LABELS, MISSING, REJECTED, check_lengths, code_column, rows_text, shown
 from .reading import fingerprint as fingerprint
 from .reading import read_answers as read_answers
 from .reading import read_gold as read_gold
-from .resampling import make_units
+from .resampling import Units, make_units
 from .thresholds import operating_points
 
 VERSION = "1.0.0"
@@ -76,16 +79,19 @@ def score(
     coded = {name: code_column(values, name, len(gold)) for name, values in zip(COLUMNS, given, strict=True)}
     clusters = coded["cluster"] or coded["template"]
     strata = [coded[name] for name in ("language", "functionality")[: 1 + stratify] if coded[name]]
-    design = Design(ci, n_resamples, confidence, seed, make_units(len(gold), strata, clusters))
+    units = make_units(len(gold), strata, clusters) if ci != "none" else Units(np.zeros(len(gold), np.int64), np.zeros(1, np.int64))
+    design = Design(ci, n_resamples, confidence, seed, units)
 
     language, languages = coded["language"] or (np.zeros(len(gold), np.int64), [None])
-    layout = lay_out([*_levels(coded, language, languages), *contrast_levels(coded["functionality"])], language, languages)
+    scored = answers >= (0 if invalid == "drop" else REJECTED)
+    matched = match(coded, answers, gold, scored, language, languages, scores)
+    levels = [*_levels(coded, language, languages), *contrast_levels(coded["functionality"]), *bias_levels(matched)]
+    layout = lay_out(levels, language, languages)
     counts = count(layout, answers, gold)
     found = estimate(layout, counts, answers, gold, invalid, design)
     inner = {rate: limits_within(found, rate) for rate in BOUNDED} if ci != "none" else {}
     outer = {rate: limits_across(found, rate, inner[rate]) for rate in inner}
 
-    scored = answers >= (0 if invalid == "drop" else REJECTED)
     distinct = [count_distinct(layout, scored, coded["template"]), count_distinct(layout, scored, clusters)]
     summed = [None if values is None else total(values, layout.parent, len(layout.across)) for values in distinct]
     result = {"overall": {}} | {name: {} for name, needed in NEEDS.items() if all(coded[column] for column in needed)}
@@ -95,6 +101,10 @@ def score(
     _fill(result, notes, within, counts, found.within, inner, distinct, invalid)
     if coded["functionality"]:
         result["contrast"] = contrasts(found, inner.get("accuracy"), counts, invalid, notes)
+    if coded["template"]:
+        result["consistency"] = consistency(answers, gold, scored, coded, language, languages, design, notes)
+    if matched:
+        result["bias"] = bias(matched, found, inner, outer, counts, languages, invalid, notes)
     if scores is not None and (points := operating_points(scores, gold, language, scored)):
         result["thresholds"] = points
     line = signature(data, subset, invalid, partial, suite, design, clusters is not None, threshold)

@@ -12,9 +12,12 @@ import evaluate
 import numpy as np
 
 # evaluate copies the modules that lines of this form name, in this file only: what scoring imports must stand here too.
+from .bias import SIDES as SIDES
+from .consistency import LEAST as LEAST
 from .contrasts import CONTRASTS as CONTRASTS
 from .counting import RATES as RATES
 from .intervals import BOUNDED as BOUNDED
+from .matching import LEVEL as LEVEL
 from .reading import as_list, case_lines, check_lengths, fingerprint_lines, read_answers, read_gold, shown
 from .resampling import FEW as FEW
 from .scoring import COLUMNS, check_options, score
