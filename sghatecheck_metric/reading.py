@@ -6,6 +6,7 @@ Every error names the column and the row, counted from 0, and never shows a stri
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from numbers import Real
 
@@ -16,6 +17,7 @@ REJECTED = -1  # model output that names neither label
 MISSING = -2  # no answer at all
 
 _BAD = -9  # a value that cannot be read; never leaves this file
+_DECIMAL = re.compile(r"[0-9][.,][0-9]+$")
 _SHOWN = 5  # rows named in an error
 
 
@@ -52,8 +54,12 @@ def _read_answer(value) -> int:
 
 
 def read_output(text: str) -> int:
-    """Model output -> 0, 1 or REJECTED, by its last character once trailing white space is off (the paper's appendix D.1)."""
-    return {"0": 0, "1": 1}.get(text.rstrip()[-1:], REJECTED)
+    """Model output -> 0, 1 or REJECTED, by its last character once trailing white space is off (the paper's appendix D.1).
+
+    A decimal number at the end is no label: the 1 of "0.1" and the 0 of "1.0" would say the opposite of what is meant.
+    """
+    text = text.rstrip()
+    return REJECTED if _DECIMAL.search(text) else {"0": 0, "1": 1}.get(text[-1:], REJECTED)
 
 
 def _read(values, read_one, column: str, expected: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 
 SuiteOption = Annotated[Path, typer.Option("--suite", help="A folder that `sghatecheck build` wrote.")]
 SplitOption = Annotated[str, typer.Option("--split", help="test, annotated or generated.")]
+InvalidOption = Annotated[Literal["wrong", "drop", "error"], typer.Option(help="What a rejected output counts as.")]
 JsonOption = Annotated[Optional[Path], typer.Option("--json", help="Write the numbers to this file.")]  # noqa: UP045 (typer reads it at run time)
 
 
@@ -58,14 +59,14 @@ def score(
     split: SplitOption = "test",
     config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the file.")] = None,  # noqa: UP045
     json: JsonOption = None,
-    invalid: Annotated[str, typer.Option(help="What a rejected output counts as: wrong, drop or error.")] = "wrong",
+    invalid: InvalidOption = "wrong",
     allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases without an answer, and count them.")] = False,
     threshold: Annotated[Optional[float], typer.Option(help="Read the answers from the scores: hateful from this probability on.")] = None,  # noqa: UP045
-    ci: Annotated[str, typer.Option(help="Intervals: bootstrap, wilson or none.")] = "bootstrap",
-    n_resamples: Annotated[int, typer.Option(help="Replicates of the bootstrap.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 12345,
+    ci: Annotated[Literal["bootstrap", "wilson", "none"], typer.Option(help="How intervals are made.")] = "bootstrap",
+    n_resamples: Annotated[int, typer.Option(min=100, help="Replicates of the bootstrap.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 12345,
     fail_under: Annotated[Optional[Path], typer.Option(help="YAML of minimum values by result path; exit 1 where one is not reached.")] = None,  # noqa: UP045
-    weakest: Annotated[int, typer.Option(help="How many functionalities to show, weakest first; 0 for all.")] = 10,
+    weakest: Annotated[int, typer.Option(min=0, help="How many functionalities to show, weakest first; 0 for all.")] = 10,
 ) -> None:
     """Score a predictions file: overall, by language, functionality and target."""
     from sghc.leaderboard import gate, scored, tables
@@ -75,7 +76,7 @@ def score(
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     result = scored.score_file(predictions, suite, split, config, threshold=threshold, **options)
     if json:
-        write_json(json, result)
+        write_json(json, result, predictions)
     show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))
@@ -105,7 +106,7 @@ def compare(
     split: SplitOption = "test",
     config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the files.")] = None,  # noqa: UP045
     json: JsonOption = None,
-    invalid: Annotated[str, typer.Option(help="What a rejected output counts as: wrong, drop or error.")] = "wrong",
+    invalid: InvalidOption = "wrong",
     allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases that a system has no answer for, for all.")] = False,
     fail_if_worse: Annotated[bool, typer.Option("--fail-if-worse", help="Exit 1 where B is significantly worse than A.")] = False,
     all_entries: Annotated[bool, typer.Option("--all", help="Also list what cannot be told.")] = False,
@@ -120,24 +121,32 @@ def compare(
         raise typer.BadParameter("--fail-if-worse is for two files")
     result = compared.compare_files(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
     if json:
-        write_json(json, result)
+        write_json(json, result, *predictions)
     show(compare_tables.render(result, all_entries) if len(predictions) == 2 else compare_tables.render_ranking(result))
     if fail_if_worse and (lines := compared.worse(result)):
         raise InputError(f"{result['b']} is worse than {result['a']}:\n" + "\n".join(lines))
 
 
-def write_json(path: Path, content: dict) -> None:
-    """Writes beside and renames, so that a file is whole or not there."""
+def write_json(path: Path, content: dict, *inputs: Path) -> None:
+    """Writes beside and renames, so that a file is whole or not there; through a link, and straight into what is no file, such as a pipe."""
     import json
     import os
 
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    place = path.resolve()
+    if place in {one.resolve() for one in inputs}:
+        raise InputError(f"{path}: is the file of predictions; name another one for the results")
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    beside = place.parent / f".{place.name}.{os.getpid()}"
     try:
-        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        beside.replace(path)
+        if place.exists() and not place.is_file():
+            place.write_text(text, encoding="utf-8")
+            return
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(place)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def main() -> None:
@@ -150,6 +159,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has left, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk behind the output
+        print(f"sghatecheck: cannot write ({error.strerror or error})", file=sys.stderr)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ def width() -> int:
 
 
 def show(renderables) -> None:
-    """Prints each on its own, with a blank line between."""
-    console = Console(highlight=False, width=width())
+    """Prints each on its own, with a blank line between. Names from outside are printed as they are: no markup is read in them."""
+    console = Console(highlight=False, markup=False, width=width())
     for one in renderables:
         console.print(one)
         console.print()

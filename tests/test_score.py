@@ -74,21 +74,26 @@ def test_every_form_of_the_same_predictions_scores_alike(place, capsys):
     (place / "outputs.csv").write_text("case_id,output\n" + "".join(f'{one["case_id"]}," {one["prediction"]}"\n' for one in rows()))
     pq.write_table(pa.table(table), place / "ints.parquet")
     pq.write_table(pa.table({**table, "prediction": [names[answer] for answer in ANSWERS]}), place / "names.parquet")
+    pq.write_table(pa.table({**table, "prediction": [float(answer) for answer in ANSWERS]}), place / "floats.parquet")
+    pq.write_table(pa.table({**table, "prediction": pa.array(ANSWERS).cast("string").dictionary_encode()}), place / "categories.parquet")
+    write(place, rows([bool(answer) for answer in ANSWERS]), "bools.jsonl")
+    (place / "floats.CSV").write_text("case_id,prediction\n" + "".join(f"{one['case_id']},{one['prediction']}.0\n" for one in rows()))
+    (place / "bools.csv").write_text("case_id,prediction,output\r\n" + "".join(f"{one['case_id']},{bool(one['prediction'])},\r\n" for one in rows()))
     found = {}
     for path in sorted(place.glob("*.*")):
-        if path.suffix in (".jsonl", ".csv", ".parquet"):
+        if path.suffix.lower() in (".jsonl", ".csv", ".parquet"):
             assert run(capsys, "score", path, "--json", "out.json")[0] == 0
             found[path.name] = json.loads((place / "out.json").read_text())
             assert ("thresholds" in found[path.name]) == (path.name == "more.jsonl")  # the one file with scores
             found[path.name].pop("thresholds", None)
             found[path.name] = {part: values for part, values in found[path.name].items() if part not in ("bias", "notes")}  # AUCs, too
-    assert len(found) == 8
+    assert len(found) == 13
     assert all(result == found["ints.jsonl"] for result in found.values())
 
 
 def test_a_rejected_output_is_wrong_and_lowers_coverage(place, capsys):
     given = [{"case_id": case_id, "output": str(answer)} for case_id, answer in zip(CASES, ANSWERS, strict=True)]
-    for output in ("", "hateful", "１", "1."):  # each names neither label by its last character
+    for output in ("", "hateful", "１", "1.", "1.0", "p = 0.1"):  # each names neither label by its last character
         given[0]["output"] = output
         write(place, given)
         assert run(capsys, "score", "predictions.jsonl", "--json", "out.json")[0] == 0
@@ -136,16 +141,20 @@ def test_partial_predictions_are_an_error_unless_allowed_and_then_counted(place,
         ("[1, 2]\n", ["line 1", "list", "case_id"]),
         ('{"case_id": "ss-0", "prediction": 1}\n{"case_id": "ss-1", "pred', ["line 2", "not JSON"]),
         ('{"case_id": "ss-0"}\n', ["neither a column prediction nor a column output"]),
-        ('{"id": "ss-0", "prediction": 1}\n', ["no column case_id"]),
+        ('{"id": "ss-0", "prediction": 1}\n', ["line 1", "case_id is None"]),
         ('{"case_id": 0, "prediction": 1}\n', ["line 1", "case_id is 0"]),
         ('{"case_id": "ss-0", "prediction": 2}\n', ["line 1", "prediction is 2", "expected 0, 1"]),
-        ('{"case_id": "ss-0", "prediction": true}\n', ["line 1", "True"]),
+        ('{"case_id": "ss-0", "prediction": 1, "prediction": 0}\n', ["line 1", "twice"]),
+        ('{"case_id": "ss-0", "prediction": ' + "[" * 100_000 + "\n", ["line 1"]),
+        ('{"case_id": "ss-0", "prediction": 1, "score": 1' + "0" * 400 + "}\n", ["line 1", "score is 1000"]),
+        ('{"case_id": "It rains today", "prediction": 1}\n', ["a text of 14 characters in line 1"]),
+        ('{"case_id": "ss-0", "prediction": "It rains today"}\n', ["line 1", "a text of 14 characters"]),
+        ('{"case_id": "ss-0", "prediction": 1, "score": "It rains today"}\n', ["line 1", "a text of 14 characters"]),
         ('{"case_id": "ss-0", "prediction": 0.7}\n', ["line 1", "0.7"]),
         ('{"case_id": "ss-0", "prediction": "Hate"}\n', ["line 1", "'Hate'"]),
         ('{"case_id": "ss-0", "prediction": 1, "output": "0"}\n', ["line 1", "both prediction and output"]),
         ('{"case_id": "ss-0", "output": 1}\n', ["line 1", "output is a int"]),
         ('{"case_id": "ss-0", "prediction": 1, "score": 1.5}\n', ["line 1", "score is 1.5"]),
-        ('{"case_id": "ss-0", "prediction": 1, "score": NaN}\n', ["line 1", "score is nan"]),
         ('{"case_id": "ss-0", "prediction": 1}\n' * 2, ["repeated case_id", "'ss-0' in line 2 and line 1"]),
         ('{"case_id": "ss-0", "prediction": 1}\n{"case_id": "ss-0", "prediction": 0}\n', ["contradictory case_id", "'ss-0' in line 2 and line 1"]),
         ('{"case_id": "xx-9", "prediction": 1}\n', ["1 case ids are not in split test", "xx-9 in line 1 (in no split"]),
@@ -160,6 +169,7 @@ def test_a_faulty_file_is_refused_by_row(place, capsys, text, words):
     status, out, err = run(capsys, "score", "predictions.jsonl", "--json", "results.json")
     assert (status, out) == (1, "")
     assert all(word in err for word in ["predictions.jsonl", *words])
+    assert "rains" not in err  # whatever stands in a column may be the text of a case
     assert (place / "results.json").read_text() == "old"
 
 
@@ -171,6 +181,40 @@ def test_a_file_that_is_no_text(place, capsys, name):
     assert name in err
     (place / name).unlink()
     assert "no such file" in run(capsys, "score", name)[2]
+
+
+@pytest.mark.parametrize("position", [0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_damaged_parquet_file(place, capsys, position):
+    pq.write_table(pa.table({"case_id": CASES, "prediction": ANSWERS}), place / "p.parquet")
+    raw = bytearray((place / "p.parquet").read_bytes())
+    raw[int(len(raw) * position)] ^= 0xFF
+    (place / "p.parquet").write_bytes(raw)
+    status, _, err = run(capsys, "score", "p.parquet")
+    assert (status, err) == (0, "") or (status == 1 and "p.parquet" in err)  # a flipped bit may fall where nothing is read
+
+
+def test_a_failed_call_may_stand_on_the_first_line(place, capsys):
+    write(place, [{"case_id": "ss-0", "error": "timed out"}, *rows()[1:]])
+    assert run(capsys, "score", "predictions.jsonl", "--allow-partial", "--json", "out.json")[0] == 0
+    assert json.loads((place / "out.json").read_text())["overall"]["n_missing"] == 1
+
+
+def test_results_go_where_they_can(place, capsys):
+    path = write(place, rows())
+    before = path.read_bytes()
+    for target in ("predictions.jsonl", ".", "/", "nowhere/out.json"):
+        status, _, err = run(capsys, "score", path, "--json", target)
+        assert (status, err.startswith("sghatecheck: ")) == (1, True)
+    assert path.read_bytes() == before
+    (place / "link.json").symlink_to("real.json")
+    assert run(capsys, "score", path, "--json", "link.json")[0] == 0
+    assert (place / "link.json").is_symlink()
+    assert json.loads((place / "real.json").read_text())["overall"]["n"] == 12
+
+
+def test_all_languages_may_be_named_by_their_config(place, capsys):
+    write(place, rows())
+    assert run(capsys, "score", "predictions.jsonl", "--config", "all")[0] == 0
 
 
 def test_an_unknown_ending_and_an_absent_suite(place, capsys):
@@ -203,6 +247,12 @@ def test_a_gate_says_which_minimum_was_missed(place, capsys):
         ("- 1\n", "no minimums"),
         ("overall: [", "YAML"),
         ("overall: {accuracy: high}\n", "'high'"),
+        ("overall: {}\n", "overall is a list"),
+        ("overall: {accuracy: 0.9}\noverall.accuracy: 0.1\n", "overall.accuracy stands twice"),
+        ("overall.accuracy: 0.9\noverall.accuracy: 0.1\n", "overall.accuracy stands twice"),
+        ("a: &a {b: 1}\nc: *a\n", "aliases"),
+        ("overall.accuracy: 2024-13-45\n", "expected a number"),
+        ("overall.accuracy: !!python/object:os.system x\n", "expected a number"),
         ("overall.acuracy: 0.5\n", "overall.acuracy"),
         ("functionality.profanity_nh.macro_f1: 0.5\n", "one gold label"),
     ],
@@ -310,9 +360,8 @@ def test_a_threshold_needs_scores(place, capsys):
 
 def test_faulty_interval_options(place, capsys):
     write(place, rows())
-    for option, value in (("--ci", "jackknife"), ("--n-resamples", 3), ("--seed", -1)):
-        status, _, err = run(capsys, "score", "predictions.jsonl", option, value)
-        assert (status, "expected" in err) == (1, True)
+    for option, value in (("--ci", "jackknife"), ("--n-resamples", 3), ("--seed", -1), ("--invalid", "skip"), ("--weakest", -1)):
+        assert run(capsys, "score", "predictions.jsonl", option, value)[0] == 2
 
 
 def test_what_is_within_noise_is_dim():

@@ -81,7 +81,8 @@ def random_table(seed, n=600):
     [
         ([0, 1, True, False, np.int64(1), np.bool_(True), 1.0, 0.0, np.float32(1)], [0, 1, 1, 0, 1, 1, 1, 0, 1]),
         (["hateful", "non-hateful", "Hateful", "hateful "], [1, 0, REJECTED, REJECTED]),
-        (["1", "0", "the label is 1", "label: 0\n\n", "1\u3000", "10", "0.1"], [1, 0, 1, 0, 1, 0, 1]),
+        (["1", "0", "the label is 1", "label: 0\n\n", "1\u3000", "10"], [1, 0, 1, 0, 1, 0]),
+        (["0.1", "1.0", "p = 0.01", "0,1", "1.0\n"], [REJECTED] * 5),  # a decimal number is no label
         (["", " \n", "2", "1.", "yes", "１", "०", "²", "one"], [REJECTED] * 9),
         ([None, float("nan"), np.nan, 1], [MISSING, MISSING, MISSING, 1]),
         (np.array([0, 1, 1]), [0, 1, 1]),

@@ -8,9 +8,10 @@ import numpy as np
 
 from sghatecheck_metric.reading import MISSING, fingerprint
 from sghatecheck_metric.scoring import score
-from sghc.errors import InputError, first_few
+from sghc.errors import InputError, first_few, plain
 from sghc.models.predictions import Prediction, read
 from sghc.suite import folder
+from sghc.suite.cases import ALL
 
 COLUMNS = ["case_id", "text", "label", "language", "functionality", "target", "protected_group", "cluster", "template_id"]
 NO_PREDICTION = Prediction(MISSING, None, "")
@@ -57,6 +58,7 @@ def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allo
     """Reads a predictions file and finds the answer to each case that was asked. Arguments and errors are those of score_file."""
     predictions = read(path)
     about = folder.describe(suite)
+    configs = None if configs and ALL in configs else configs
     cases = folder.read(suite, split, configs, COLUMNS)
     language_of = dict(zip(cases["case_id"].to_pylist(), cases["language"].to_pylist(), strict=True))
     check_known(path, predictions, language_of, suite, about, split, configs)
@@ -107,7 +109,7 @@ def check_known(
     for (language, other), _place in about.files.items():
         for case_id in folder.read(suite, other, [language], ["case_id"])["case_id"].to_pylist():
             stands.setdefault(case_id, f"config {language}, split {other}")
-    rows = [f"{case_id} in {predictions[case_id].place} ({stands.get(case_id, 'in no split of the suite')})" for case_id in strangers]
+    rows = [f"{plain(case_id)} in {predictions[case_id].place} ({stands.get(case_id, 'in no split of the suite')})" for case_id in strangers]
     asked = f"split {split} of {suite}" + (f", config {first_few(configs)}" if configs else "")
     raise InputError(f"{path}: {len(rows):,} case ids are not in {asked}: {first_few(rows)}")
 

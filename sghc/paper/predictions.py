@@ -74,9 +74,9 @@ def read_answers(path: Path, run: Run) -> dict[Id, int]:
             raise InputError(f"{path}: record {place} has no classified")
         answer = record["classified"]
         if type(answer) is not int or answer not in (0, 1):
-            raise InputError(f"{path}: record {place}: classified is {described(answer)}, expected 0 or 1")
+            raise InputError(f"{path}: record {place}: classified is {shown(answer)}, expected 0 or 1")
         if answers.setdefault(id, answer) != answer:
-            raise InputError(f"{path}: record {place}: case_id {described(id)} is answered {answer} here and {answers[id]} in an earlier record")
+            raise InputError(f"{path}: record {place}: case_id {shown(id)} is answered {answer} here and {answers[id]} in an earlier record")
     return answers
 
 
@@ -91,26 +91,17 @@ def read_records(path: Path, run: Run) -> list[tuple[Id, dict]]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not readable as JSON ({type(error).__name__})") from None
     if not isinstance(records, list):
-        raise InputError(f"{path}: {described(records)} where a list of records is expected")
+        raise InputError(f"{path}: {shown(records)} where a list of records is expected")
     return [(id_of(path, run, place, record), record) for place, record in enumerate(records, 1)]
 
 
 def id_of(path: Path, run: Run, place: int, record) -> Id:
     if not isinstance(record, dict):
-        raise InputError(f"{path}: record {place} is {described(record)}, expected an object with case_id")
+        raise InputError(f"{path}: record {place} is {shown(record)}, expected an object with case_id")
     if "case_id" not in record:
         raise InputError(f"{path}: record {place} has no case_id")
     id, kind = record["case_id"], IDS.get(run.test_set)
     if type(id) not in ((kind,) if kind else (int, str)):
         expected = {int: "a whole number", str: "a string", None: "a whole number or a string"}[kind]
-        raise InputError(f"{path}: record {place}: case_id is {described(id)}, expected {expected}")
+        raise InputError(f"{path}: record {place}: case_id is {shown(id)}, expected {expected}")
     return id
-
-
-def described(value) -> str:
-    """A value as an error may show it: numbers and short words as they are, of anything else only the kind, since it may be a case's text."""
-    if isinstance(value, str) and (len(value) > 20 or " " in value or not value.isascii()):
-        return f"a string of {len(value):,} characters"
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    return shown(value)

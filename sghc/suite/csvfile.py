@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from sghc.errors import InputError, first_few
+from sghc.errors import InputError, first_few, plain
 
 LINE = "__line__"  # the key under which a row keeps its line number
 
@@ -43,6 +43,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Iterator[dict]:
 def check_header(path: Path, header: list[str], columns: tuple[str, ...]) -> None:
     """Raises InputError where a column that is needed is missing or stands twice."""
     if missing := [name for name in columns if name not in header]:
-        raise InputError(f"{path}: no column {first_few(missing)}; found {first_few(header, 30) or 'an empty file'}")
+        found = first_few(map(plain, header), 30) or "an empty file"
+        raise InputError(f"{path}: no column {first_few(missing)} (columns are separated by commas); found {found}")
     if repeated := [name for name in columns if header.count(name) > 1]:
         raise InputError(f"{path}: column {first_few(repeated)} stands more than once")
