@@ -17,6 +17,7 @@ from typing import ClassVar
 import datasets
 
 from sghc import __version__
+from sghc.errors import InputError, first_few
 from sghc.suite import cases, folder, release, sources
 from sghc.suite.catalogue import LANGUAGES
 
@@ -56,6 +57,8 @@ class SGHateCheck(datasets.ArrowBasedBuilder):
         if source and folder.is_built(source):
             about = folder.describe(source)
             languages = about.languages if self.config.name == cases.ALL else [self.config.name]
+            if missing := set(languages) - set(about.languages):
+                raise InputError(f"{source}: no config {first_few(missing)}; it has {first_few(about.languages)}")
             tables = {(one, split): folder.read(source, split, [one]) for one, split in about.files if one in languages}
         else:
             languages = LANGUAGES if self.config.name == cases.ALL else [self.config.name]

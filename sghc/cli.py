@@ -43,8 +43,9 @@ def build(
     from sghc.terminal import show
 
     suite = open_suite(which, source, download)
+    tables = list(summary.render(suite, out))  # made before anything is written, should it fail
     folder.write(suite, card_of(suite, which), out)
-    show(summary.render(suite, out))
+    show(tables)
     if install:
         import sghatecheck_dataset
 

@@ -64,7 +64,7 @@ def test_two_files(place, capsys):
         "tamil": "undecided",
     }
     assert result["overall"]["mcnemar"]["only_a"] == 2 * MORE + 3
-    assert result["signature"].startswith("sghatecheck-compare|v:1.0.0|data:")
+    assert result["signature"].startswith("sghatecheck-altered-compare|v:1.0.0|data:")
     assert "A = good\nB = poor" in out
     assert "Functionalities: B is 0 better, 1 worse, 1 undecided" in out
     assert "profanity_nh" not in out  # cannot be told

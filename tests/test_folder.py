@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from sghc.errors import InputError
 from sghc.suite import folder, release, votes
 from sghc.suite.cases import CANARY, features
 from sghc.suite.catalogue import FUNCTIONALITIES
-from sghc.suite.sources import card_of, from_built, from_templates, official
+from sghc.suite.sources import card_of, from_built, from_templates, official, open_suite
 from sghc.suite.suite import Suite
 
 LANGUAGES = ["singlish", "malay", "mandarin", "tamil"]
@@ -79,7 +80,7 @@ def test_the_canary_stands_in_the_card_and_in_each_file(built):
 def test_a_folder_reads_back_as_it_was_written(toy, tmp_path):
     suite = build(toy, tmp_path / "suite")
     again = from_built(tmp_path / "suite")
-    assert (again.name, again.for_reporting, list(again.tables)) == (suite.name, suite.for_reporting, list(suite.tables))
+    assert (again.name, again.caution, list(again.tables)) == (suite.name, suite.caution, list(suite.tables))
     assert all(again.tables[key].to_pylist() == table.to_pylist() for key, table in suite.tables.items())
 
 
@@ -187,6 +188,34 @@ def test_a_folder_with_something_else_in_it_is_left_alone(toy, tmp_path):
         build(toy, out / "README.md")
 
 
+def test_hidden_files_and_links_stay(toy, tmp_path):
+    (tmp_path / "clone" / ".git").mkdir(parents=True)
+    (tmp_path / "clone" / ".git" / "HEAD").write_text("ref")
+    build(toy, tmp_path / "clone")
+    assert (tmp_path / "clone" / ".git" / "HEAD").read_text() == "ref"
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    build(toy, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert folder.read(tmp_path / "real", "test").num_rows == 12
+
+
+def test_two_builds_at_once_leave_a_whole_suite(toy, built):
+    """Each replaces the other's suite many times; a reader that comes after finds one of the two."""
+    suites = []
+    for _ in range(2):
+        toy.add("ms", 9 + len(suites), "Wind blows", "profanity_nh")
+        suites.append(official(release.local_copy(toy.write())))
+
+    def replace_often(suite):
+        for _ in range(15):
+            folder.write(suite, card_of(suite, "official"), built)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(replace_often, suites))
+    assert folder.read(built, "generated", ["malay"]).num_rows in (4, 5)
+    assert len(list(built.glob("data/malay/generated-*"))) == 1
+
+
 # --- reading what others may have changed ---
 
 
@@ -216,16 +245,91 @@ def test_a_data_file_that_is_no_parquet(built):
         folder.read(built, "test", ["malay"])
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("configs:", "konfigs:"),
+        ("data_files:", "data_files: x #"),
+        ("- config_name", "config_name"),
+        ("configs:", "configs: [\n"),
+        ("configs:", "configs: 7 #"),
+    ],
+)
+def test_a_card_edited_by_hand(built, old, new):
+    card = built / "README.md"
+    card.write_text(card.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=r"README\.md"):
+        folder.describe(built)
+
+
+def test_a_card_that_is_no_text(built):
+    card = built / "README.md"
+    card.write_bytes(card.read_bytes() + b"\xff")
+    with pytest.raises(InputError, match=r"README\.md"):
+        folder.describe(built)
+
+
+@pytest.mark.parametrize("position", [0.2, 0.5, 0.9])
+def test_damaged_data_files(built, position):
+    for path in built.glob("data/*/*.parquet"):
+        raw = path.read_bytes()
+        path.write_bytes(raw[: int(len(raw) * position)])
+    with pytest.raises(InputError, match="not readable as Parquet"):
+        folder.read(built, "test")
+
+
+def test_the_builder_refuses_a_language_that_a_built_folder_lacks(tmp_path):
+    suite = from_templates(templates_in(tmp_path / "mine"), "mine")
+    folder.write(suite, card_of(suite, str(tmp_path / "mine")), tmp_path / "out")
+    builder = sghatecheck_dataset.SGHateCheck(config_name="tamil", data_dir=tmp_path / "out", cache_dir=str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="no config tamil"):
+        builder.download_and_prepare()
+
+
 # --- suites of templates, and the real one ---
 
 
-def test_a_suite_of_templates_is_marked_as_not_for_reporting(tmp_path):
-    source = tmp_path / "mine"
+def templates_in(source: Path) -> Path:
     source.mkdir()
     (source / "templates.csv").write_text(
         "language,functionality,gold,template\nmalay,derog_impl_h,hateful,{ID} like tea\nsindarin,custom_nh,non-hateful,Rain\n"
     )
     (source / "placeholders.csv").write_text("language,placeholder,target,value\nmalay,{ID},Elves,elves\nmalay,{ID},Women,women\n")
+    return source
+
+
+@pytest.mark.parametrize(("name", "kept"), [("official", "own-official"), ("starter", "own-starter"), ("a|b", "a_b"), ('it\'s "x"', "it_s_x_")])
+def test_a_folder_of_ones_own_never_passes_for_one_of_ours(tmp_path, name, kept):
+    source = templates_in(tmp_path / name)
+    suite = open_suite(str(source), None, None)
+    folder.write(suite, card_of(suite, str(source)), tmp_path / "out")
+    assert folder.describe(tmp_path / "out").name == kept
+    assert len(load_dataset(str(tmp_path / "out"), "malay", split="test")) == 2
+    assert "not for reporting" in card_of(suite, str(source))
+    assert "targets without a protected group of your own: Elves" in suite.remarks
+
+
+def test_an_altered_release_says_so(toy, built):
+    assert folder.describe(built).name == "altered"
+    assert "do not compare" in folder.describe(built).caution
+    assert "do not compare" in (built / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_readme_of_ones_own_that_is_no_utf_8(tmp_path):
+    source = templates_in(tmp_path / "mine")
+    (source / "README.md").write_bytes(b"caf\xe9")
+    suite = open_suite(str(source), None, None)
+    with pytest.raises(InputError, match=r"README\.md: not UTF-8"):
+        card_of(suite, str(source))
+
+
+def test_an_unknown_suite_is_named_with_the_choices():
+    with pytest.raises(InputError, match="offical: expected official, starter, or a folder"):
+        open_suite("offical", None, None)
+
+
+def test_a_suite_of_templates_is_marked_as_not_for_reporting(tmp_path):
+    source = templates_in(tmp_path / "mine")
     suite = from_templates(source, "mine")
     folder.write(suite, card_of(suite, str(source)), tmp_path / "out")
     loaded = load_dataset(str(tmp_path / "out"), "all", split="test")
@@ -233,7 +337,7 @@ def test_a_suite_of_templates_is_marked_as_not_for_reporting(tmp_path):
     assert loaded["target"] == ["Elves", "Women", None]
     assert loaded["functionality_id"] == ["F4", "F4", None]
     assert "not for reporting" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert folder.describe(tmp_path / "out").for_reporting is False
+    assert "not for reporting" in folder.describe(tmp_path / "out").caution
 
 
 def test_the_released_suite_loads_with_its_counts(shared_data, tmp_path, monkeypatch):

@@ -55,6 +55,14 @@ PLACEHOLDERS = "language,placeholder,target,value\nmalay,{ID},Women,bakers\nmala
         (TEMPLATES.replace("profanity_nh", "profanity_h"), PLACEHOLDERS, ["templates.csv", "line 3", "profanity_h"]),
         (TEMPLATES.replace("{ID}", "{IX}"), PLACEHOLDERS, ["templates.csv", "line 2", "{IX}"]),
         (TEMPLATES.replace("tea", "{ID}"), PLACEHOLDERS, ["templates.csv", "line 2", "2 placeholders"]),
+        (TEMPLATES.replace("Rain", "Rain {X"), PLACEHOLDERS, ["templates.csv", "line 3", "brace"]),
+        (TEMPLATES.replace("Rain", "Rain {that is long and wet and falls from clouds}"), PLACEHOLDERS, ["line 3", "a text of", "no values"]),
+        (TEMPLATES.replace("malay,p", "Malay,p"), PLACEHOLDERS, ["templates.csv", "line 3", "'Malay'", "expected malay"]),
+        (TEMPLATES.replace("malay,p", "default,p"), PLACEHOLDERS, ["templates.csv", "line 3", "default"]),
+        (TEMPLATES + "malay,own,hateful,Sun\nmalay,own,non-hateful,Snow\n", PLACEHOLDERS, ["line 5", "own is non-hateful", "line 4"]),
+        (TEMPLATES, PLACEHOLDERS + "malay,{OTHER},Women,smiths\n", ["placeholders.csv", "malay", "{OTHER}"]),
+        (TEMPLATES, PLACEHOLDERS + "mallay,{ID},Women,smiths\n", ["placeholders.csv", "mallay", "{ID}"]),
+        (TEMPLATES, PLACEHOLDERS + "malay,{ID},Hindu,bakers\n", ["placeholders.csv", "{ID}", "Women and Hindu"]),
         (TEMPLATES + "malay,derog_impl_h,hateful,bakers like tea\n", PLACEHOLDERS, ["templates.csv", "lines 2 and 4"]),
         (TEMPLATES + "malay,derog_impl_h,hateful,{ID} like tea\n", PLACEHOLDERS, ["templates.csv", "lines 2 and 4"]),
         (TEMPLATES.replace("Rain", ""), PLACEHOLDERS, ["templates.csv", "line 3", "template is empty"]),
@@ -77,6 +85,11 @@ def test_a_faulty_suite_is_refused_by_file_and_line(tmp_path, templates, placeho
     assert "like tea" not in str(error.value)
 
 
+def test_a_suite_without_placeholders_needs_no_file_of_them(tmp_path):
+    (tmp_path / "templates.csv").write_text("language,functionality,gold,template\nmalay,profanity_nh,non-hateful,Rain\n")
+    assert [template.text for template in own.read(tmp_path)[0][0]] == ["Rain"]
+
+
 def test_a_folder_without_templates(tmp_path):
-    with pytest.raises(InputError, match=r"placeholders\.csv"):
+    with pytest.raises(InputError, match=r"\.csv"):
         own.read(tmp_path)

@@ -139,19 +139,20 @@ def test_an_empty_case_is_empty_before_all_else(toy):
 
 
 def test_singlish_takes_the_annotations_functionality_and_mandarin_the_test_cases(toy):
-    for code in ("ss", "zh"):
-        toy.add(code, 70, "{ID} sleep", "spell_space_add_h", values=["bakers", "tailors"], votes=("hateful",) * 3)
-        toy.add(code, 71, "{ID} wake", "spell_space_add_h", values=["bakers", "tailors"], votes=("hateful",) * 3)
-        for row in toy.annotations[code][-4:-2]:
-            row["t_function"] = "derog_dehum_h"
-        for row in toy.annotations[code][-2:]:
-            row["t_function"] = "spell_char_comp_h"
+    for code, of_case, left_over in (
+        ("ss", "spell_space_add_h", ("derog_dehum_h", "spell_char_comp_h")),
+        ("zh", "spell_pinyin_h", ("spell_leet_h", "target_obj_nh")),
+    ):
+        toy.add(code, 70, "{ID} sleep", of_case, values=["bakers", "tailors"], votes=("hateful",) * 3)
+        toy.add(code, 71, "{ID} wake", of_case, values=["bakers", "tailors"], votes=("hateful",) * 3)
+        for row, name in zip(toy.annotations[code][-4:], [left_over[0]] * 2 + [left_over[1]] * 2, strict=True):
+            row["t_function"] = name
     generated, annotated, counts = read(toy, "singlish")
     assert [row["functionality"] for row in annotated[-4:]] == ["derog_dehum_h"] * 2 + ["spell_space_add_h"] * 2
     assert [row["functionality"] for row in generated[-4:]] == ["derog_dehum_h"] * 2 + ["spell_space_add_h"] * 2
     assert (counts["test case whose functionality is renamed"], counts["annotation whose functionality is renamed"]) == (2, 2)
     _, annotated, counts = read(toy, "mandarin")
-    assert {row["functionality"] for row in annotated[-4:]} == {"spell_space_add_h"}
+    assert {row["functionality"] for row in annotated[-4:]} == {"spell_pinyin_h"}
     assert counts["annotation whose functionality is renamed"] == 4
 
 
@@ -212,6 +213,17 @@ def spoil(toy, table, row, **values):
         ("annotations", 1, {"p_value": "cobblers"}, [ANNOTATIONS, "line 3", "no test case"]),
         ("annotations", 1, {"c_testcase": "other"}, [ANNOTATIONS, "line 3", "c_testcase"]),
         ("annotations", 2, {"t_gold": "hateful"}, [ANNOTATIONS, "line 4", "profanity_nh"]),
+        ("annotations", 1, {"annotation_selected": "hatef"}, [ANNOTATIONS, "line 3", "annotation_selected", "'hatef'"]),
+        ("annotations", 1, {"t_function": "slur_h"}, [ANNOTATIONS, "line 3", "slur_h", "derog_neg_emote_h"]),
+        ("annotations", 1, {"p_target": "Women"}, [ANNOTATIONS, "line 3", "p_target"]),
+        ("annotations", 1, {"t_direction": "directed"}, [ANNOTATIONS, "line 3", "t_direction"]),
+        ("annotations", 1, {"c_id": "05"}, [ANNOTATIONS, "line 3", "'05'"]),
+        ("annotations", 1, {"c_id": "9" * 30}, [ANNOTATIONS, "line 3", "c_id"]),
+        ("annotations", 1, {"c_id": "１２"}, [ANNOTATIONS, "line 3", "c_id"]),
+        ("cases", 1, {"t_id": "9" * 5000}, [CASES, "line 3", "t_id"]),
+        ("cases", 1, {"t_function": "slur_h"}, [CASES, "line 3", "slur_h", "line 2"]),
+        ("cases", 1, {"t_direction": "directed"}, [CASES, "line 3", "directed", "line 2"]),
+        ("cases", 1, {"t_function": "bakers like tea"}, [CASES, "line 3", "a text of 15 characters"]),
     ],
 )
 def test_a_value_that_no_rule_covers(toy, table, row, values, words):
@@ -234,6 +246,7 @@ def damaged(path, how):
             "no column": raw.replace(b"t_gold", b"gold"),
             "column twice": raw.replace(b"t_gold", b"t_id"),
             "empty": b"",
+            "header only": raw[: raw.index(b"\n") + 1],
         }[how]
     )
 
@@ -249,6 +262,7 @@ def damaged(path, how):
         ("no column", ["t_gold"]),
         ("column twice", ["t_gold"]),
         ("empty", ["empty file"]),
+        ("header only", ["no rows"]),
     ],
 )
 def test_a_damaged_file(toy, how, words):

@@ -59,7 +59,7 @@ def test_scores_worked_out_by_hand(place, capsys):
     assert ".667" in out
     assert "profanity_nh" in out
     assert result["signature"] in out.replace("\n", "")
-    assert result["signature"].startswith("sghatecheck|v:1.0.0|data:")
+    assert result["signature"].startswith("sghatecheck-altered|v:1.0.0|data:")  # the toy release is not the pinned one
     assert "|subset:test|invalid:wrong|" in result["signature"]
 
 

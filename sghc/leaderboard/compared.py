@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sghatecheck_metric.comparing import compare, rank
 from sghc.errors import InputError, first_few
-from sghc.leaderboard.scored import NOT_FOR_REPORTING, Held, columns_of, hold
+from sghc.leaderboard.scored import Held, columns_of, hold
 
 GATED = ("language", "functionality", "target")  # the parts of a comparison, besides overall, in which B may not be worse
 
@@ -33,8 +33,8 @@ def compare_files(
         raise InputError(str(error)) from None
     if not (result["n"] if "n" in result else result["overall"]["n"]):
         raise InputError(f"no case is left that {first_few(names)} all answer")
-    if not held[0].about.for_reporting:
-        result["notes"]["suite"] = NOT_FOR_REPORTING
+    if held[0].about.caution:
+        result["notes"]["suite"] = held[0].about.caution
     return result
 
 

@@ -15,7 +15,6 @@ from sghc.suite.cases import ALL
 
 COLUMNS = ["case_id", "text", "label", "language", "functionality", "target", "protected_group", "cluster", "template_id"]
 NO_PREDICTION = Prediction(MISSING, None, "")
-NOT_FOR_REPORTING = "no native speaker has reviewed these cases: not for reporting"
 
 
 class Held(NamedTuple):
@@ -27,6 +26,7 @@ class Held(NamedTuple):
     cases: dict[str, list]  # COLUMNS
     about: folder.About
     split: str
+    data: str  # the fingerprint of all cases asked
 
 
 def score_file(path: Path, suite: Path, split: str = "test", configs: list[str] | None = None, *, threshold: float | None = None, **options) -> dict:
@@ -49,8 +49,8 @@ def score_file(path: Path, suite: Path, split: str = "test", configs: list[str] 
         result = score(answers, held.cases["label"], **columns_of(held), scores=scores, threshold=threshold, **options)
     except ValueError as error:  # invalid="error" with rejected outputs, or an option out of range
         raise InputError(f"{path}: {error}") from None
-    if not held.about.for_reporting:
-        result["notes"]["suite"] = NOT_FOR_REPORTING
+    if held.about.caution:
+        result["notes"]["suite"] = held.about.caution
     return result
 
 
@@ -63,11 +63,13 @@ def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allo
     language_of = dict(zip(cases["case_id"].to_pylist(), cases["language"].to_pylist(), strict=True))
     check_known(path, predictions, language_of, suite, about, split, configs)
     asked = set(configs or (language_of[case_id] for case_id in predictions))
-    cases = [case for case in cases.to_pylist() if case["language"] in asked and case["label"] is not None]
+    cases = [case for case in cases.to_pylist() if case["language"] in asked]
+    data = fingerprint(*([case[name] for case in cases] for name in ("case_id", "label", "text")))
+    cases = [case for case in cases if case["label"] is not None]  # 11 annotated Tamil cases have no right answer
     given = [predictions.get(case["case_id"], NO_PREDICTION) for case in cases]
     answers, scores = [one.answer for one in given], [math.nan if one.score is None else one.score for one in given]
     check_complete(path, cases, answers, allow_partial)
-    return Held(path, answers, scores, {name: [case[name] for case in cases] for name in COLUMNS}, about, split)
+    return Held(path, answers, scores, {name: [case[name] for case in cases] for name in COLUMNS}, about, split, data)
 
 
 def at_threshold(held: Held, threshold: float) -> list[int]:
@@ -86,7 +88,7 @@ def columns_of(held: Held) -> dict:
     return {
         **{name: cases[name] for name in ("language", "functionality", "target", "protected_group", "cluster")},
         "template": cases["template_id"],
-        "data": fingerprint(cases["case_id"], cases["label"], cases["text"]),
+        "data": held.data,
         "subset": held.split,
         "suite": "sghatecheck" if held.about.name == "official" else f"sghatecheck-{held.about.name}",
     }

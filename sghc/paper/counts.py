@@ -44,17 +44,10 @@ def named(rows: list[dict]) -> list[dict]:
 
 def table8(languages: dict[str, Language], files: dict[str, Path], level: str = "interval") -> dict[str, float | None]:
     """Krippendorff's alpha. The paper took votes as numbers on a scale, and for Tamil the mean over its three pairs of annotators (`c_group`)."""
-    table = {LANGUAGES[name].title: alpha([row["votes"] for row in one.rows], level) for name, one in languages.items()}
+    table = {LANGUAGES[name].title: votes.alpha([row["votes"] for row in one.rows], level) for name, one in languages.items()}
     if level == "interval":
-        table["Tamil"] = mean(alpha(pair, level) for pair in pairs(languages["tamil"].rows, files).values())
+        table["Tamil"] = mean(votes.alpha(pair, level) for pair in pairs(languages["tamil"].rows, files).values())
     return table
-
-
-def alpha(of_cases: list, level: str) -> float | None:
-    """Alpha, or None where it has no value: all votes are the same."""
-    if len({vote for of_case in of_cases for vote in of_case if vote}) < 2:
-        return None
-    return votes.alpha(of_cases, level)
 
 
 def pairs(rows: list[dict], files: dict[str, Path]) -> dict[str, list]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from sghc.errors import InputError, shown
 from sghc.suite.catalogue import FUNCTIONALITIES, LABELS
 from sghc.suite.csvfile import LINE, read_rows
+from sghc.suite.repairs import WHOLE_NUMBER
 
 MANDARIN = "MHC Final Cases/hatecheck_cases_final_mandarin.csv"
 
@@ -41,7 +42,7 @@ def case(path: Path, row: dict, id: int | str) -> dict:
 
 
 def whole_number(path: Path, row: dict) -> int:
-    if not (row["case_id"].isascii() and row["case_id"].isdecimal()):
+    if not WHOLE_NUMBER.fullmatch(row["case_id"]):
         raise InputError(f"{path}: line {row[LINE]}: case_id is {shown(row['case_id'])}, expected a whole number")
     return int(row["case_id"])
 

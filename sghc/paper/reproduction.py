@@ -129,6 +129,7 @@ def to_json(report: Report) -> dict:
     """The recomputed tables in the shape of the printed ones, each number as its table would print it and null where it is lacking; and under
     `comparison` how they compare, with the full values."""
     tables = {name: rendered(name, table, exact=False) for name, table in report.computed.items()}
+    tables |= {name: emptied(report.printed[name]) for name, table in report.computed.items() if isinstance(table, Unknown)}
     comparison = {
         "tables": {name: table_json(table) for name, table in report.tables.items()},
         "values": {name: rendered(name, table, exact=True) for name, table in report.computed.items()},
@@ -137,6 +138,11 @@ def to_json(report: Report) -> dict:
         "set_aside": report.set_aside,
     }
     return {**tables, "comparison": comparison}
+
+
+def emptied(printed: dict) -> dict:
+    """A table of which nothing can be recomputed, in the shape of the printed one."""
+    return {key: emptied(value) if isinstance(value, dict) else None for key, value in printed.items()}
 
 
 def rendered(name: str, cell: dict | Cell, exact: bool, path: tuple[str, ...] = ()):

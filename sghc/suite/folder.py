@@ -4,8 +4,10 @@ A file's name holds a digest of its content, since datasets caches a local folde
 that it no longer names go: whenever a build is cut off, the folder holds a whole suite, the old one or the new one.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -21,14 +23,14 @@ from sghc.suite.suite import Suite
 if TYPE_CHECKING:
     import pyarrow
 
-METADATA = b"sghatecheck"  # the key, in each Parquet file's metadata, of a JSON object: suite, for_reporting, canary, version
+METADATA = b"sghatecheck"  # the key, in each Parquet file's metadata, of a JSON object: suite, caution, canary, version
 
 
 class About(NamedTuple):
     """What a built folder says of itself."""
 
     name: str
-    for_reporting: bool
+    caution: str  # why scores on it are not for reporting; "" where they are
     files: dict[tuple[str, str], Path]  # by (language, split)
 
     @property
@@ -44,11 +46,12 @@ def write(suite: Suite, card: str, out: Path) -> None:
 
     Args:
         card: the dataset card, Markdown with a YAML head, to which configs and dataset_info are added.
-        out: a new folder, an empty one, or one that a build wrote before, whose suite is replaced.
+        out: a new folder, an empty one, or one that a build wrote before, whose suite is replaced. Hidden files in it (.git) stay.
 
     Raises:
         InputError: `out` holds something else, or cannot be written; then it is left as it was.
     """
+    out = out.resolve()  # a link to a folder stays a link
     try:
         check_ours(out)
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +71,7 @@ def check_ours(out: Path) -> None:
     """Raises InputError where `out` is a file, or a folder with something in it that no build wrote."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is a file, expected a folder to write the suite to")
-    if out.is_dir() and any(out.iterdir()) and not is_built(out):
+    if out.is_dir() and any(not path.name.startswith(".") for path in out.iterdir()) and not is_built(out):
         raise InputError(f"{out}: holds files that no build wrote; name another folder with --out, or empty this one")
 
 
@@ -82,7 +85,7 @@ def write_table(suite: Suite, language: str, split: str, top: Path) -> Path:
     import pyarrow.parquet as pq
 
     table = suite.tables[language, split]
-    about = {"suite": suite.name, "for_reporting": suite.for_reporting, "canary": CANARY, "version": __version__}
+    about = {"suite": suite.name, "caution": suite.caution, "canary": CANARY, "version": __version__}
     table = table.replace_schema_metadata({**table.schema.metadata, METADATA: json.dumps(about).encode()})
     place = top / "data" / language / f"{split}.parquet"
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -124,19 +127,36 @@ def with_head(card: str, suite: Suite, files: dict[tuple[str, str], Path]) -> st
 
 def swap_in(beside: Path, out: Path) -> None:
     """Puts the new folder in the place of the old one; see the module's docstring for the order."""
-    if not out.exists() or not any(out.iterdir()):
+    try:
         beside.rename(out)
         return
-    new = {path.relative_to(beside) for path in beside.rglob("*.parquet")}
-    for path in sorted(new):
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (beside / path).replace(out / path)
-    (beside / "README.md").replace(out / "README.md")
-    for path in out.glob("data/*/*.parquet"):
-        if path.relative_to(out) not in new:
-            path.unlink()
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
+    except OSError:
+        if not out.is_dir():
+            raise  # else a folder with files in it, or one that cannot be renamed over, as a mounted one: its files are replaced one by one
+    with locked(out):
+        new = {path.relative_to(beside) for path in beside.rglob("*.parquet")}
+        for path in sorted(new):
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            (beside / path).replace(out / path)
+        (beside / "README.md").replace(out / "README.md")
+        for path in out.glob("data/*/*.parquet"):
+            if path.relative_to(out) not in new:
+                path.unlink()
+                if not any(path.parent.iterdir()):
+                    path.parent.rmdir()
+
+
+@contextlib.contextmanager
+def locked(out: Path):
+    """Keeps a second build out of a folder while its files are replaced: one would delete what the other has just named."""
+    import fcntl
+
+    handle = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 # --- reading ---
@@ -146,34 +166,51 @@ def describe(source: Path) -> About:
     """What is in a built folder, read from its README.md and the metadata of a Parquet file.
 
     Raises:
-        InputError: no such folder, or none that a build wrote; a file that it names is missing or lies outside it.
+        InputError: no such folder, or none that a build wrote; a file that it names is missing, damaged or lies outside it.
     """
     import pyarrow.parquet as pq
 
     if not source.is_dir() or not is_built(source):
         raise InputError(f"{source}: no suite there; build one with `sghatecheck build official --out {source}` (or `build starter`)")
     files = {}
-    for config in head(source / "README.md").get("configs", []):
-        if (language := config["config_name"]) != ALL:
-            files |= {(language, entry["split"]): inside(source, entry["path"][0]) for entry in config["data_files"]}
+    for language, split, path in named_files(source / "README.md"):
+        files[language, split] = inside(source, path)
     if not files:
         raise InputError(f"{source / 'README.md'}: names no data files; build the suite again")
     order = [*LANGUAGES]
     files = dict(sorted(files.items(), key=lambda item: order.index(item[0][0]) if item[0][0] in order else len(order)))
-    about = json.loads((pq.read_schema(next(iter(files.values()))).metadata or {}).get(METADATA, b"{}"))
-    return About(about.get("suite", "unknown"), about.get("for_reporting", False), files)
+    with readable(source):
+        about = json.loads((pq.read_schema(next(iter(files.values()))).metadata or {}).get(METADATA, b"{}"))
+    return About(about.get("suite", "unknown"), about.get("caution", "it does not say where it comes from"), files)
 
 
-def head(readme: Path) -> dict:
-    """The YAML head of a card."""
+def named_files(readme: Path) -> list[tuple[str, str, str]]:
+    """(language, split, path) of each data file that a card's YAML head names."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the compiled one is ten times as fast
-    parts = readme.read_text(encoding="utf-8").split("---\n", 2)
     try:
-        return yaml.load(parts[1], loader) if len(parts) == 3 else {}
-    except yaml.YAMLError as error:
-        raise InputError(f"{readme}: its head is not readable as YAML ({type(error).__name__}); build the suite again") from None
+        head = yaml.load(readme.read_text(encoding="utf-8").split("---\n", 2)[1], loader)
+        return [
+            (config["config_name"], entry["split"], path)
+            for config in head["configs"]
+            if config["config_name"] != ALL
+            for entry in config["data_files"]
+            for path in ([entry["path"]] if isinstance(entry["path"], str) else entry["path"])
+        ]
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, RecursionError) as error:  # whatever a card edited by hand may hold
+        raise InputError(f"{readme}: its head is not what a build wrote ({type(error).__name__}); build the suite again") from None
+
+
+@contextlib.contextmanager
+def readable(source: Path):
+    """Turns what pyarrow raises of a damaged file into one clear error."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: a data file is not readable as Parquet ({type(error).__name__}); build the suite again") from None
 
 
 def inside(source: Path, path: str) -> Path:
@@ -201,7 +238,5 @@ def read(source: Path, split: str, languages: Iterable[str] | None = None, colum
         raise InputError(f"{source}: no config {first_few(unknown)}; it has {first_few(about.languages, 20)}")
     if missing := [language for language in wanted if (language, split) not in about.files]:
         raise InputError(f"{source}: no split {split!r} for {first_few(missing)}; it has {first_few({split for _, split in about.files})}")
-    try:
+    with readable(source):
         return pa.concat_tables(pq.read_table(about.files[language, split], columns=columns) for language in wanted)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{source}: a data file is not readable as Parquet ({error}); build the suite again") from None

@@ -18,7 +18,8 @@ from sghc.suite.templates import Tables, Template, Value, case, derive, fill
 
 COMMIT = "8f4284ac1d307a18d454477fd51f963ca3a76f95"
 ORIGIN = f"https://raw.githubusercontent.com/Social-AI-Studio/SGHateCheck/{COMMIT}/"
-ADVICE = "name a local copy with --source DIR, or build the suite that ships here with `sghatecheck build starter`"
+HOME = "https://github.com/Social-AI-Studio/SGHateCheck"
+ADVICE = f"name a local copy of {HOME} with --source DIR, or build the suite that ships here with `sghatecheck build starter`"
 
 CASE_COLUMNS = ("p_label", "p_value", "p_target", "c_testcase", "t_case_local", "t_function", "t_gold", "t_direction", "t_id")
 ANNOTATION_COLUMNS = (*CASE_COLUMNS, "c_id", "annotation_selected")
@@ -89,11 +90,15 @@ def read_language(language: Language, files: dict[str, Path], counts: Repairs) -
     annotators = ANNOTATORS.get(language.name, THREE)
     cases = list(read_rows(cases_path, CASE_COLUMNS))
     annotations = list(read_rows(annotations_path, ANNOTATION_COLUMNS + annotators))
+    for path, rows in ((cases_path, cases), (annotations_path, annotations)):
+        if not rows:
+            raise InputError(f"{path}: no rows; is the file cut off?")
     repairs.check_values(cases_path, cases, blank_functionality=False)
     repairs.check_values(annotations_path, annotations, blank_functionality=True)
     repairs.check_ids(annotations_path, annotations)
 
-    names = repairs.settle_functionalities(language, cases, annotations, counts)
+    repairs.check_templates(cases_path, cases)
+    names = repairs.settle_functionalities(language, annotations_path, cases, annotations, counts)
     golds = repairs.settle_golds(language, cases_path, cases, names, counts)
     repairs.count_blank_directions(language, cases, counts)
     made = {}  # template by its key, made once
@@ -126,6 +131,8 @@ def annotated_case(
         counts["annotation that belongs to no functionality", language.name] += 1
         found = template_of(language, row, None, None), repairs.value_of(language, row, counts), row["c_testcase"]
     template, value, text = found
+    if repairs.TARGETS.get(row["p_target"]) != value.target or repairs.direction_of(row, template.gold) != template.direction:
+        raise InputError(f"{path}: line {row[LINE]}: p_target or t_direction is not that of its test case")
     if text != row["c_testcase"]:
         raise InputError(f"{path}: line {row[LINE]}: c_testcase is not the text of its test case (same t_id, t_case_local, p_label, p_value)")
     if row["t_gold"] not in (template.gold, "", None):

@@ -4,6 +4,7 @@ Each rule counts the rows it touches under (rule, language's name); `sghatecheck
 those of the pinned commit.
 """
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +21,18 @@ TARGETS = {name: name for name in PROTECTED_GROUPS} | {
     "seniors": "Seniors",
     "mentally ill": "Mentally Ill",
     "physically disabled": "Physically Disabled",
+}
+WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+SELECTIONS = (*LABELS, "no_match", "undecided")
+# Names from HateCheck that stand in an annotation (first) where the test case has another (second)
+LEFTOVERS = {
+    "singlish": {("spell_char_comp_h", "spell_space_add_h"), ("derog_dehum_h", "spell_space_add_h")},
+    "mandarin": {
+        ("spell_char_swap_h", "spell_homoph_h"),
+        ("spell_space_add_h", "spell_char_comp_h"),
+        ("spell_leet_h", "spell_pinyin_h"),
+        ("target_obj_nh", "spell_pinyin_h"),
+    },
 }
 DIRECTIONS = ("general", "directed", "-", "")  # "-" where the case is not hateful
 
@@ -52,7 +65,7 @@ def check_values(path: Path, rows: list[dict], *, blank_functionality: bool) -> 
         for column, values in allowed.items():
             if row[column] not in values:
                 raise InputError(f"{path}: line {row[LINE]}: {column} is {shown(row[column])}, expected one of {first_few(sorted(values), 40)}")
-        if not row["t_id"].isdecimal():
+        if not WHOLE_NUMBER.fullmatch(row["t_id"]):
             raise InputError(f"{path}: line {row[LINE]}: t_id is {shown(row['t_id'])}, expected a whole number")
         check_placeholder(path, row)
 
@@ -69,11 +82,15 @@ def check_placeholder(path: Path, row: dict) -> None:
 
 
 def check_ids(path: Path, annotations: list[dict]) -> None:
-    """Raises InputError where a c_id is no whole number or stands twice."""
+    """Raises InputError where a c_id is no whole number or stands twice, or a released selection is none."""
     seen = {}
     for row in annotations:
-        if not row["c_id"].isdecimal():
+        if not WHOLE_NUMBER.fullmatch(row["c_id"]):
             raise InputError(f"{path}: line {row[LINE]}: c_id is {shown(row['c_id'])}, expected a whole number")
+        if row["annotation_selected"] not in SELECTIONS:
+            raise InputError(
+                f"{path}: line {row[LINE]}: annotation_selected is {shown(row['annotation_selected'])}, expected one of {first_few(SELECTIONS)}"
+            )
         if row["c_id"] in seen:
             raise InputError(f"{path}: line {row[LINE]}: c_id {row['c_id']} stands already in line {seen[row['c_id']]}")
         seen[row["c_id"]] = row[LINE]
@@ -83,6 +100,17 @@ def check_unjoined(path: Path, row: dict) -> None:
     """Only rows of no functionality may lack a test case (11 in Tamil, t_id 1101-1114); InputError for any other."""
     if row["t_function"] or row["t_gold"]:
         raise InputError(f"{path}: line {row[LINE]}: no test case has its t_id {row['t_id']}, t_case_local, p_label and p_value; is a file cut off?")
+
+
+def check_templates(path: Path, cases: list[dict]) -> None:
+    """Raises InputError where the cases of one template disagree in functionality or direction (the former fixes the gold label)."""
+    first: dict[tuple, dict] = {}
+    for row in cases:
+        other = first.setdefault(template_key(row), row)
+        for column in ("t_function", "t_direction"):
+            if row[column] != other[column]:
+                found, before = shown(row[column]), shown(other[column])
+                raise InputError(f"{path}: line {row[LINE]}: {column} is {found}, but {before} for the same template in line {other[LINE]}")
 
 
 # --- rules ---
@@ -98,13 +126,17 @@ def first_of_doubled(language: Language, cases: list[dict], uses: list[tuple[Tem
     return by_key
 
 
-def settle_functionalities(language: Language, cases: list[dict], annotations: list[dict], counts: Repairs) -> dict[tuple, str]:
+def settle_functionalities(language: Language, path: Path, cases: list[dict], annotations: list[dict], counts: Repairs) -> dict[tuple, str]:
     """The functionality of each template, where the two files disagree because a name from HateCheck was left over in one of them.
 
     Singlish: the annotation's name stands, except `spell_char_comp_h`, which is `spell_space_add_h` (so 14 test cases change, of t_id 834, and 56
-    annotations). Elsewhere the test case's name stands (138 Mandarin annotations change).
+    annotations). Elsewhere the test case's name stands (138 Mandarin annotations change). InputError for any other disagreement.
     """
     names = {template_key(row): row["t_function"] for row in cases}
+    for row in annotations:
+        pair = row["t_function"], names.get(template_key(row), row["t_function"])
+        if pair[0] != pair[1] and pair not in LEFTOVERS.get(language.name, ()):
+            raise InputError(f"{path}: line {row[LINE]}: t_function is {pair[0]}, but {pair[1]} in its test case")
     if language.name == "singlish":
         for row in annotations:
             if row["t_function"] != "spell_char_comp_h" and template_key(row) in names:
@@ -142,7 +174,8 @@ def count_blank_directions(language: Language, cases: list[dict], counts: Repair
 
 
 def value_of(language: Language, row: dict, counts: Repairs) -> Value:
-    """The placeholder's entry, its target in the paper's spelling: the files write four of the 14 otherwise (`Transexual`, `seniors`, …)."""
+    """The placeholder's entry, its target in the paper's spelling: the files write four of the 14 otherwise (`Transexual`, `seniors`, …), in 1,940
+    Singlish test cases, 1,472 Malay, 1,610 Mandarin and 794 Tamil."""
     target = TARGETS.get(row["p_target"])
     if target and target != row["p_target"]:
         counts["target that the paper spells otherwise", language.name] += 1
@@ -162,7 +195,8 @@ def paper_functionality_id(language: Language, t_id: str, template: str, functio
 def judgement(language: Language, path: Path, row: dict, annotators: tuple[str, ...], gold: str | None, counts: Repairs) -> dict:
     """votes, majority and status of an annotated row, from its raw votes.
 
-    The released annotation_selected was made from raw strings: 15 Singlish and 28 Mandarin rows read `undecided` although two votes agree.
+    The released annotation_selected was made from raw strings: 15 Singlish and 28 Mandarin rows read `undecided` although two votes agree. One Malay
+    row has no text.
     """
     given = [vote_of(language, path, row, name, counts) for name in annotators]
     decided = votes.majority(given)

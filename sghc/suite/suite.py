@@ -10,10 +10,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Suite:
-    """`tables` holds the cases of each (language, split); `counts` what the repairs touched, by (rule, language); `remarks` what a user must know."""
+    """`tables` holds the cases of each (language, split); `counts` what the repairs touched, by (rule, language).
 
-    name: str  # official, starter, or the name of the user's folder
-    for_reporting: bool  # False where nobody has reviewed the cases
+    `caution` says why scores on the suite are not for reporting, and stands beside each of them; "" where they are. `remarks` is for whoever builds.
+    """
+
+    name: str  # official, altered (the release, changed by somebody), starter, or made of the name of the user's folder
+    caution: str = ""
     tables: dict[tuple[str, str], "pyarrow.Table"] = field(default_factory=dict)
     counts: Counter = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)

@@ -14,8 +14,9 @@ from sghc.terminal import titled
 
 def render(suite: Suite, out: Path):
     """The tables of a build, as things that a `rich` console prints."""
-    for remark in suite.remarks:
-        yield Text(f"{suite.name}: {remark}", style="bold yellow")
+    for remark in (suite.caution, *suite.remarks):
+        if remark:
+            yield Text(f"{suite.name}: {remark}", style="bold yellow" if remark == suite.caution else "")
     yield sizes(suite)
     if any(split == "annotated" for _, split in suite.tables):
         yield outcomes(suite)
@@ -40,7 +41,7 @@ def outcomes(suite: Suite) -> Table:
         annotated = suite.tables[language, "annotated"]
         counts = Counter(annotated["status"].to_pylist())
         alpha = votes.alpha(annotated["votes"].to_pylist())
-        table.add_row(language, *(f"{counts[status]:,}" for status in votes.STATUSES[:4]), f"{alpha:.3f}")
+        table.add_row(language, *(f"{counts[status]:,}" for status in votes.STATUSES[:4]), "–" if alpha is None else f"{alpha:.3f}")
     return table
 
 

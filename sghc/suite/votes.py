@@ -50,8 +50,8 @@ def compilation(cases: Iterable[dict]) -> dict[str, int]:
     return dict(counts)
 
 
-def alpha(votes: Sequence[Sequence[str | None]], level: str = "nominal") -> float:
-    """Krippendorff's alpha over a list of cases' votes (each in annotator order).
+def alpha(votes: Sequence[Sequence[str | None]], level: str = "nominal") -> float | None:
+    """Krippendorff's alpha over a list of cases' votes (each in annotator order); None where all votes are the same, and it has no value.
 
     Args:
         votes: one sequence a case, all of one length.
@@ -62,6 +62,8 @@ def alpha(votes: Sequence[Sequence[str | None]], level: str = "nominal") -> floa
     import krippendorff
     import numpy as np
 
+    if len({vote for row in votes for vote in row if vote}) < 2:
+        return None
     codes = {None: np.nan, **{vote: float(place) for place, vote in enumerate(VOTES)}}
     ratings = np.array([[codes[vote] for vote in row] for row in votes]).T
     return float(krippendorff.alpha(reliability_data=ratings, level_of_measurement=level, value_domain=[0.0, 1.0, 2.0]))
