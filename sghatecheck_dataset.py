@@ -26,7 +26,9 @@ CITATION = """@inproceedings{ng-etal-2024-sghatecheck,
   title = {{SGHateCheck}: Functional Tests for Detecting Hate Speech in Low-Resource Languages of Singapore},
   author = {Ng, Ri Chi and Prakash, Nirmalendu and Hee, Ming Shan and Choo, Kenny Tsu Wei and Lee, Roy Ka-Wei},
   booktitle = {Proceedings of the 8th Workshop on Online Abuse and Harms},
-  year = {2024}
+  year = {2024},
+  eprint = {2405.01842},
+  archivePrefix = {arXiv}
 }"""
 
 

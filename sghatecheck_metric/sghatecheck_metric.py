@@ -33,12 +33,11 @@ that there is none.
 _CITATION = """\
 @inproceedings{ng-etal-2024-sghatecheck,
     title = "{SGH}ate{C}heck: Functional Tests for Detecting Hate Speech in Low-Resource Languages of {S}ingapore",
-    author = "Ng, Ri Chi and Prakash, Nirmalendu and Hee, Ming Shan and Choo, Kenny Tsu Wei and Lee, Roy Ka-wei",
+    author = "Ng, Ri Chi and Prakash, Nirmalendu and Hee, Ming Shan and Choo, Kenny Tsu Wei and Lee, Roy Ka-Wei",
     booktitle = "Proceedings of the 8th Workshop on Online Abuse and Harms (WOAH 2024)",
     year = "2024",
-    publisher = "Association for Computational Linguistics",
-    url = "https://aclanthology.org/2024.woah-1.24/",
-    pages = "312--327"
+    eprint = "2405.01842",
+    archivePrefix = "arXiv"
 }
 """
 
@@ -110,7 +109,7 @@ class SghatecheckMetric(evaluate.Metric):
             inputs_description=_KWARGS_DESCRIPTION,
             features=datasets.Features(features | {name: datasets.Value("string") for name in _STRINGS[1:]}),
             license="Apache-2.0",
-            reference_urls=["https://aclanthology.org/2024.woah-1.24/", "https://github.com/Social-AI-Studio/SGHateCheck"],
+            reference_urls=["https://arxiv.org/abs/2405.01842", "https://github.com/Social-AI-Studio/SGHateCheck"],
         )
 
     def compute(

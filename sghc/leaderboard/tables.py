@@ -12,7 +12,7 @@ from sghc.suite.catalogue import FUNCTIONALITIES, LANGUAGES
 from sghc.terminal import titled
 
 RATES = {"accuracy": "accuracy", "accuracy_hateful": "hateful", "accuracy_non_hateful": "non-hateful", "macro_f1": "macro F1"}
-WORSE_THAN_CHANCE = 0.5
+ERRORS = {"false_negative": "hate missed, most / least", "false_positive": "harmless flagged, most / least"}
 WIDE = 120  # columns; from there on each language's number has its interval beside it
 
 
@@ -24,6 +24,8 @@ def render(result: dict, weakest: int = 10, width: int = 80):
     yield from functionalities(result, weakest, width >= WIDE)
     yield from targets(result)
     yield from contrasts(result)
+    yield from gaps(result)
+    yield from consistency(result)
     yield from remarks(result)
     yield Text(result["signature"], style="dim")
 
@@ -86,6 +88,37 @@ def contrasts(result: dict) -> Iterator[Table]:
     yield table
 
 
+def gaps(result: dict) -> Iterator[Table]:
+    """The largest gaps between targets on matched templates, by language: hate missed, and harmless mentions flagged."""
+    entries = {name: entry for name, entry in result.get("bias", {}).items() if entry}
+    if not entries:
+        return
+    table = titled("Largest gaps between targets, on templates that hold all of them", "", "templates", *ERRORS.values(), left=(*ERRORS.values(),))
+    for name, entry in sorted(entries.items(), key=lambda item: item[0] != "overall"):
+        table.add_row(name, f"{entry['n_templates']:,}", *(gap(entry[f"{error}_gap"]) for error in ERRORS))
+    yield table
+
+
+def gap(values: dict | None) -> Text:
+    """`.697 .63–.77 Seniors / Muslim`: a gap, its interval, and the two targets that make it."""
+    if values is None or values["most"] is None:
+        return Text("–", style="dim")
+    text = number(values | {"value_ci": values.get("ci")}, "value", chance=None, interval="ci" in values)
+    return text.append(f" {values['most']} / {values['least']}", style="")
+
+
+def consistency(result: dict) -> Iterator[Table]:
+    """How often all cases of a template, which differ in the group named alone, get one answer."""
+    entries = {name: entry for name, entry in result.get("consistency", {}).items() if entry}
+    if not entries:
+        return
+    table = titled("One answer for all cases of a template", "", "templates", "consistent", "chance that two cases differ")
+    for name, entry in sorted(entries.items(), key=lambda item: item[0] != "overall"):
+        share = number(entry, "share_consistent", chance=None, interval="share_consistent_ci" in entry)
+        table.add_row(name, f"{entry['n_templates']:,}", share, plain(entry["flip_rate"], 3))
+    yield table
+
+
 def remarks(result: dict) -> Iterator[Text]:
     overall = result["overall"]
     if "accuracy_ci" in overall:
@@ -96,13 +129,13 @@ def remarks(result: dict) -> Iterator[Text]:
         yield Text(f"{overall['n_missing']:,} cases have no answer and are left out: this is not a score of the whole suite.", style="bold yellow")
 
 
-def number(values: dict, rate: str, beside: dict | None = None, interval: bool = True) -> Text:
-    """A proportion and its interval, `.610 .56–.66`: red below chance, dim where the interval holds the same rate of `beside`; a dash for none."""
+def number(values: dict, rate: str, beside: dict | None = None, interval: bool = True, chance: float | None = 0.5) -> Text:
+    """A proportion and its interval, `.610 .56–.66`: red below `chance`, dim where the interval holds the same rate of `beside`; a dash for none."""
     value, limits = values.get(rate), values.get(f"{rate}_ci")
     if value is None:
         return Text("–", style="dim")
     noise = beside is not None and limits and beside.get(rate) is not None and limits[0] <= beside[rate] <= limits[1]
-    text = Text(plain(value, 3), style="dim" if noise else "red" if value < WORSE_THAN_CHANCE else "")
+    text = Text(plain(value, 3), style="dim" if noise else "red" if chance and value < chance else "")
     if interval and limits:
         text.append(f" {plain(limits[0], 2)}–{plain(limits[1], 2)}", style="dim")
     elif interval and f"{rate}_ci" in values:
@@ -111,8 +144,8 @@ def number(values: dict, rate: str, beside: dict | None = None, interval: bool =
 
 
 def plain(value: float, digits: int) -> str:
-    """A proportion as the field prints it, without the leading zero: `.610`, `1.00`."""
-    return f"{value:.{digits}f}".removeprefix("0")
+    """A proportion as the field prints it, without the leading zero: `.610`, `-.05`, `1.00`."""
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
 
 
 def coverage(values: dict) -> Text:
