@@ -15,6 +15,12 @@ def titled(title: str, *columns: str, left: tuple[str, ...] = ()) -> Table:
     return table
 
 
+def plain(value: float, digits: int, sign: bool = False) -> str:
+    """A proportion as the field prints it, without the leading zero: `.610`, `-.05`, `1.00`; with `sign` also `+.610`."""
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and not text.lstrip("+-").startswith("1") else text
+
+
 def width() -> int:
     """The columns there are; into a file or a pipe enough that nothing is cut."""
     console = Console()

@@ -98,7 +98,7 @@ def test_the_package_imports_nothing_and_scoring_needs_numpy_alone():
 def test_it_describes_itself(metric):
     assert metric.name == "sghatecheck_metric"
     assert "functional tests" in metric.description
-    assert "2024.woah-1.24" in metric.citation
+    assert "2405.01842" in metric.citation
     assert metric.inputs_description.strip() in metric.compute.__doc__
 
 

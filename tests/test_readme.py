@@ -48,11 +48,12 @@ def test_the_profanity_filters_figures(beside, shared_data):
     run("-m", "sghc.cli", "score", "predictions.jsonl", "--json", "results.json")
     result = json.loads((beside / "results.json").read_text())
     assert f"accuracy is {result['overall']['accuracy']:.3f}".replace("0.", ".") in README
-    rows = re.findall(r"^\| [^|]+ \| F\d+ `(\w+)` \| (\.\d+) of (\d+) \|$", README, re.M)
+    rows = re.findall(r"^\| [^|]+ \| F\d+ `(\w+)` \| (\.\d+) \| (\.\d+) to (\.\d+) \| (\d+) \|$", README, re.M)
     assert len(rows) == 6
-    for name, right, n in rows:
+    for name, right, low, high, n in rows:
         values = result["functionality"][name]
         assert (f"{values['accuracy']:.3f}", values["n"]) == (f"0{right}", int(n))
+        assert values["accuracy_ci"] == pytest.approx([float(low), float(high)], abs=0.0051)
     missed = {target: f"{100 * (1 - values['accuracy_hateful']):.0f} %" for target, values in result["target"].items()}
     assert f"{missed['Immigrants']} of the hate against immigrants and {missed['Mentally Ill']} of that against the mentally ill" in README
     assert result["signature"] in README

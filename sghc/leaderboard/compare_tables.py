@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sghc.suite.catalogue import FUNCTIONALITIES
-from sghc.terminal import titled
+from sghc.terminal import plain, titled
 
 STYLES = {"better": "green", "worse": "red", "undecided": "dim"}
 NUMBERS = ("A", "B", "B - A", "interval", "p")
@@ -73,16 +73,16 @@ def cells(values: dict, p: float | None) -> list[str]:
 
 
 def share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else plain(value, 3)
 
 
 def signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
+    return "–" if value is None else plain(value, 3, sign=True)
 
 
 def p_text(p: float | None) -> str:
     """Three decimals; what is smaller as a bound."""
-    return "–" if p is None else f"{p:.3f}" if p >= 0.0005 else "<.001"
+    return "–" if p is None else plain(p, 3) if p >= 0.0005 else "<.001"
 
 
 def remarks(result: dict) -> Iterator[Text]:

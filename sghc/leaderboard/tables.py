@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sghc.suite.catalogue import FUNCTIONALITIES, LANGUAGES
-from sghc.terminal import titled
+from sghc.terminal import plain, titled
 
 RATES = {"accuracy": "accuracy", "accuracy_hateful": "hateful", "accuracy_non_hateful": "non-hateful", "macro_f1": "macro F1"}
 ERRORS = {"false_negative": "hate missed, most / least", "false_positive": "harmless flagged, most / least"}
@@ -141,11 +141,6 @@ def number(values: dict, rate: str, beside: dict | None = None, interval: bool =
     elif interval and f"{rate}_ci" in values:
         text.append(" no interval", style="dim")
     return text
-
-
-def plain(value: float, digits: int) -> str:
-    """A proportion as the field prints it, without the leading zero: `.610`, `-.05`, `1.00`."""
-    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
 
 
 def coverage(values: dict) -> Text:
