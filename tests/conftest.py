@@ -27,6 +27,34 @@ def shared_data() -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def released(shared_data) -> dict:
+    """Columns of the released test cases with Mistral-MultiSet's answers; a case without one is missing."""
+    from sghatecheck_metric.reading import MISSING
+    from sghc.paper.predictions import Run, read_folder
+    from sghc.suite import release
+    from sghc.suite.sources import official
+
+    test_sets = {"singlish": "sghc_en", "malay": "sghc_ms", "mandarin": "sghc_zh", "tamil": "sghc_ta"}
+    experiments = read_folder(shared_data / "sghatecheck" / "experiments")
+    suite = official(release.local_copy(shared_data / "sghatecheck"))
+    keys = {
+        "gold": "label",
+        "language": "language",
+        "functionality": "functionality",
+        "target": "target",
+        "template": "template_id",
+        "cluster": "cluster",
+    }
+    columns = {"answers": []} | {name: [] for name in keys}
+    for language, test_set in test_sets.items():
+        table, answers = suite.tables[language, "test"], experiments.answers[Run("mistral", "multiset", test_set)]
+        columns["answers"] += [answers.get(c_id, MISSING) for c_id in table["c_id"].to_pylist()]
+        for name, key in keys.items():
+            columns[name] += table[key].to_pylist()
+    return columns
+
+
 @pytest.fixture
 def toy(tmp_path) -> "ToyRelease":
     return ToyRelease(tmp_path / "release")
