@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from identity_tables import joined, sections, spread
 
+from sghatecheck_metric.consistency import TOO_FEW, consistency
+from sghatecheck_metric.intervals import Design
+from sghatecheck_metric.reading import code_column
 from sghatecheck_metric.resampling import make_units, percentiles, replicate, wilson
 
 EXACT = partial(pytest.approx, rel=1e-9, abs=1e-12)
