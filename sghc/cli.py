@@ -54,6 +54,27 @@ def build(
 
 
 @app.command()
+def predict(
+    model: Annotated[str, typer.Option(help="module:function, a function of a list of texts.")],
+    out: Annotated[Path, typer.Option(help="The predictions file, JSONL; run again, it goes on where it stopped.")],
+    suite: SuiteOption = Path("sghatecheck"),
+    config: Annotated[Optional[list[str]], typer.Option(help="A language to ask; repeat for more. Default: all.")] = None,  # noqa: UP045
+    split: SplitOption = "test",
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Ask a sample, spread over languages and functionalities.")] = None,  # noqa: UP045
+    batch_size: Annotated[int, typer.Option(min=1, help="How many texts a call is given.")] = 32,
+) -> None:
+    """Ask a detector for every case, and write its answers as they come."""
+    from sghc.models import asked, callables, run
+    from sghc.terminal import progress
+
+    detector = callables.from_spec(model, batch_size)
+    cases, what = asked.cases_of(suite, split, config, limit)
+    with progress(len(cases), model) as told:
+        done = run.predict(detector, cases, what, out, told)
+    print(run.summary(done, out))
+
+
+@app.command()
 def score(
     predictions: Annotated[Path, typer.Argument(help="JSONL, CSV or Parquet with case_id and prediction or output.")],
     suite: SuiteOption = Path("sghatecheck"),

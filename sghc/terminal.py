@@ -1,5 +1,9 @@
 """How tables look on a terminal: one plain style for every command."""
 
+import contextlib
+import sys
+import time
+
 from rich.console import Console
 from rich.table import Table
 
@@ -33,3 +37,37 @@ def show(renderables) -> None:
     for one in renderables:
         console.print(one)
         console.print()
+
+
+@contextlib.contextmanager
+def progress(total: int, what: str, every: float = 10.0):
+    """A function that is told how many more are done: a bar with rate and remaining time on a terminal, a plain line now and then in a log."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task(what, total=total, rate="")
+
+            def on_bar(more: int) -> None:
+                bar.advance(task, more)
+                if speed := bar.tasks[0].speed:
+                    bar.update(task, rate=f"{speed:.1f}/s")
+
+            yield on_bar
+        return
+    done, first, last = 0, None, time.monotonic()
+    begun = last
+
+    def in_log(more: int) -> None:
+        nonlocal done, first, last
+        done, now = done + more, time.monotonic()
+        first = done if first is None else first  # what was there before this run says nothing of its rate
+        if now - last >= every or done == total:
+            rate = (done - first) / max(now - begun, 1e-9)
+            left = f", {(total - done) / rate:,.0f} s left" if rate and done < total else ""
+            print(f"{what}: {done:,} of {total:,}, {rate:,.1f}/s{left}", file=sys.stderr, flush=True)
+            last = now
+
+    yield in_log
