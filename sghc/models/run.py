@@ -113,8 +113,8 @@ def append(file, lines: bytes) -> None:
 def line(case_id: str, answer: Answer) -> str:
     """A row of the predictions file, of which `score` will read the answer that the run read.
 
-    That is the `output` as it came, where its last character says the same; else the prediction (or an empty output, which is rejected), and beside it
-    as `raw` what came: an echo that ends in a digit is no answer, and `unsafe` is one.
+    That is the `output` as it came, where its last character says the same; else the prediction (or an empty output, which is rejected), and what
+    came beside it as `raw`: an echo that ends in a digit is no answer, and `unsafe` is one.
     """
     code = REJECTED if answer.prediction is None else answer.prediction
     if answer.output is not None and read_output(answer.output) == code:
