@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout runs 
 import scoring as cases_benchmark
 
 from sghatecheck_metric.counting import measure
-from sghatecheck_metric.resampling import effective, percentiles, replicate, wilson
+from sghatecheck_metric.intervals import EDGE, FEW_ERRORS
+from sghatecheck_metric.resampling import FEW, effective, percentiles, replicate, wilson
 from sghatecheck_metric.scoring import read_answers, read_gold, score
 
 SIZES = {"singlish": 2933, "malay": 2207, "mandarin": 2772, "tamil": 2476}  # 10,388 cases
@@ -129,10 +130,12 @@ def with_scipy(wanted: list[tuple]) -> None:
 
 
 def coverage() -> None:
-    print("strata clusters share |  percentiles  Wilson, effective  Wilson, clusters  naive   (share of 4,000 95 % intervals that hold the truth)")
+    print("strata clusters share |  percentiles  as reported  Wilson, clusters  naive   (share of 4,000 95 % intervals that hold the truth)")
     for strata, clusters, share in (
         (27, 10, None),
         (27, 4, None),
+        *((27, 10, share) for share in (0.9, 0.95, 0.98, 0.99, 0.995, 0.998)),
+        *((5, 10, share) for share in (0.9, 0.95, 0.98, 0.99)),
         *((1, clusters, share) for clusters in (4, 6, 10, 15, 20, 30) for share in (0.5, 0.8, 0.95)),
     ):
         rng = np.random.default_rng(0)
@@ -144,13 +147,17 @@ def coverage() -> None:
         drawn = measure(replicate(counts, [(np.arange(len(each)), np.arange(datasets))], each, 1000, 1), "wrong")["accuracy"]
         found, n, truth = right.sum(axis=0) / (size * len(each)), np.full(datasets, size * len(each)), p.mean()
         plain = wilson(found, np.full(datasets, len(each)), 0.95)
-        effective_n = effective(found, drawn.var(axis=0, dtype=float), n, np.full(datasets, len(each) - strata), 0.95)
+        df, lone = len(each) - strata, np.minimum((right > 0).sum(axis=0), (right < size).sum(axis=0))
+        effective_n = effective(found, drawn.var(axis=0, dtype=float), n, np.full(datasets, df), 0.95)
+        effective_n = np.where(lone < FEW_ERRORS, np.minimum(effective_n, len(each)), effective_n)
+        few = (df < FEW) | (lone < FEW_ERRORS) | (len(each) * np.minimum(found, 1 - found) < EDGE)  # as intervals.limits_within decides
         fixed = drawn.var(axis=0) < 1e-10
         half = 1.96 * np.sqrt(found * (1 - found) / n)
-        others = (percentiles(drawn, 0.95), wilson(found, effective_n, 0.95), plain, np.stack([found - half, found + half]))
-        held = [np.where(fixed, plain, one) if place < 2 else one for place, one in enumerate(others)]
-        shares = [f"{((one[0] <= truth) & (truth <= one[1])).mean():.3f}" for one in held]
-        print(f"{strata:6} {clusters:8} {p.mean():5.2f} |  {shares[0]:>11}  {shares[1]:>17}  {shares[2]:>16}  {shares[3]:>5}")
+        by_percentiles = np.where(fixed, plain, percentiles(drawn, 0.95))
+        reported = np.where(few & ~fixed, wilson(found, effective_n, 0.95), by_percentiles)
+        intervals = (by_percentiles, reported, plain, np.stack([found - half, found + half]))
+        shares = [f"{((one[0] <= truth) & (truth <= one[1])).mean():.3f}" for one in intervals]
+        print(f"{strata:6} {clusters:8} {p.mean():5.3f} |  {shares[0]:>11}  {shares[1]:>11}  {shares[2]:>16}  {shares[3]:>5}")
 
 
 def main() -> None:

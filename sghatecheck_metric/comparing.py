@@ -17,6 +17,7 @@ from .resampling import make_units
 from .scoring import COLUMNS, _check_codes, check_options, reason, score, signature
 from .significance import benjamini_hochberg, holm, mcnemar
 
+WHY = "the system's answers leave it without a value, or without spread: they are constant, all right, all wrong or none"
 FAMILIES = ("language", "functionality", "target", "protected_group")  # parts of the result whose members are tested together
 
 
@@ -96,7 +97,8 @@ def rank(systems: dict, gold, *, invalid="wrong", allow_partial=False, n_resampl
     ground = _ground(gold, coded, (), (n_resamples, confidence, seed), invalid)
     pairs = [differences(ground, answers[[lower, upper]])[1][by] for upper, lower in pairwise(order)]
     entries = [_ranked(name, values[place], by) for place in order for name in [list(systems)[place]]]
-    notes = _separate(entries, pairs, level_of(confidence))
+    empty = {f"systems.{place}.{field}": WHY for place, one in enumerate(entries) for field, value in one.items() if value is None}
+    notes = empty | _separate(entries, pairs, level_of(confidence))
     head = {"by": by, "n": values[0]["n"], "n_left_out": values[0]["n_missing"], "systems": entries, "notes": notes}
     line["suite"] += "-rank"
     return head | {"signature": signature(**line, invalid=invalid, partial=partial, design=ground.design, clustered=_clustered(coded))}
@@ -191,6 +193,12 @@ def _judge(result: dict, notes: dict, level: float) -> None:
         p = np.array([entry["accuracy"]["p"] for entry in members.values()], float)  # None becomes NaN
         for name, p_holm, q_bh in zip(members, holm(p).tolist(), benjamini_hochberg(p).tolist(), strict=True):
             entry = members[name]
+            if p_holm != p_holm:
+                notes |= {_path(part, name, field): "no p-value" for field in ("p_holm", "q_bh")}
+            elif (least := 2.0 ** (1 - entry["n_clusters"])) * np.count_nonzero(~np.isnan(p)) >= level:
+                notes[_path(part, name, "p_holm")] = (
+                    f"{entry['n_clusters']} clusters: p cannot be below {least:.2g}, too much for a verdict in a family so large"
+                )
             adjusted = {"p_holm": None, "q_bh": None} if p_holm != p_holm else {"p_holm": p_holm, "q_bh": q_bh}
             members[name] = entry | adjusted | {"verdict": _verdict(entry, adjusted["p_holm"], level)}
 

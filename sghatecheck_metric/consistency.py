@@ -168,8 +168,8 @@ def _most_inconsistent(found: Templates, of: np.ndarray, coded: dict, languages:
         row = {"template": name if isinstance(name, (str, int)) else str(name)}
         if languages:
             row["language"] = languages[found.language[place]]
-        if functionality:
-            row["functionality"] = functionality[1][own] if own >= 0 else None
+        if functionality and own >= 0:
+            row["functionality"] = functionality[1][own]
         n = int(found.n[place])
         rows.append(row | {"n": n, "hateful": int(found.hateful[place]) / n, "flip_rate": float(found.flip_rate[place])})
     return rows

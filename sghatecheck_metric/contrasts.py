@@ -36,7 +36,7 @@ def contrast_levels(functionality: tuple | None) -> list[Level]:
 
 
 def contrasts(found: Estimates, accuracy: Limits | None, counts: np.ndarray, invalid: str, notes: dict) -> dict:
-    """name -> {n, balanced_accuracy, accuracy_hateful, accuracy_non_hateful, balanced_accuracy_ci}, where the cases hold both sides.
+    """name -> {n, balanced_accuracy, accuracy_hateful, accuracy_non_hateful, and the interval of each}, where the cases hold both sides.
 
     "malay/negation" is one language's, "negation" the plain mean of the languages that have both sides.
 
@@ -54,26 +54,25 @@ def contrasts(found: Estimates, accuracy: Limits | None, counts: np.ndarray, inv
         paths = {name: list(pairs.values())} if pairs else {}
         paths |= {f"{language}/{name}": [sides] for language, sides in pairs.items() if language is not None}
         for path, sides in paths.items():
-            result[path], word = _entry(found, accuracy, counts, invalid, sides)
-            if word:
-                notes[f"contrast.{path}.balanced_accuracy_ci"] = word
+            result[path], words = _entry(found, accuracy, counts, invalid, sides)
+            notes.update({f"contrast.{path}.{field}": word for field, word in words.items()})
     return result
 
 
-def _entry(found: Estimates, accuracy: Limits | None, counts, invalid: str, pairs: list[dict]) -> tuple[dict, str]:
-    """One contrast over the slices of both sides, {side: slice} of one language or more; and the word on its interval."""
+def _entry(found: Estimates, accuracy: Limits | None, counts, invalid: str, pairs: list[dict]) -> tuple[dict, dict[str, str]]:
+    """One contrast over the slices of both sides, {side: slice} of one language or more; and the words on its intervals, by field."""
     hateful, harmless = (np.array([sides[side] for sides in pairs]) for side in reversed(SIDES))
     both, values = np.concatenate([hateful, harmless]), found.within["accuracy"]
-    entry = {
-        "n": int(tally(counts[both], invalid)[0].sum()),
-        "balanced_accuracy": float(values[both].mean()),
-        "accuracy_hateful": float(values[hateful].mean()),
-        "accuracy_non_hateful": float(values[harmless].mean()),
-    }
-    if accuracy is None:
-        return entry, ""
-    drawn = None
-    if found.drawn_within is not None:
-        drawn = percentiles(found.drawn_within["accuracy"][:, both].mean(axis=1, keepdims=True), found.design.confidence)[:, 0]
-    limits, word = mean_limits(values[both], accuracy, both, drawn)
-    return entry | {"balanced_accuracy_ci": None if np.isnan(limits).any() else limits.tolist()}, word
+    entry, words = {"n": int(tally(counts[both], invalid)[0].sum())}, {}
+    fields = {"balanced_accuracy": both, "accuracy_hateful": hateful, "accuracy_non_hateful": harmless}
+    for field, slices in fields.items():
+        entry[field] = float(np.sort(values[slices]).mean())  # added by size: the order of the rows changes no digit
+    for field, slices in fields.items() if accuracy is not None else ():
+        drawn = None
+        if found.drawn_within is not None:
+            drawn = percentiles(found.drawn_within["accuracy"][:, slices].mean(axis=1, keepdims=True), found.design.confidence)[:, 0]
+        limits, word = mean_limits(values[slices], accuracy, slices, drawn)
+        entry[f"{field}_ci"] = None if np.isnan(limits).any() else limits.tolist()
+        if word:
+            words[f"{field}_ci"] = word
+    return entry, words

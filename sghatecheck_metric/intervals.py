@@ -20,6 +20,8 @@ from .resampling import FEW, FEW_F1, Units, effective, of_mean, percentiles, rep
 PROPORTIONS = ("accuracy", "accuracy_hateful", "accuracy_non_hateful")
 BOUNDED = (*PROPORTIONS, "macro_f1")  # the rates that get an interval
 CI_MODES = ("bootstrap", "wilson", "none")
+FEW_ERRORS = 5  # clusters that hold an error (or a right answer), below which their variance says little
+EDGE = 10  # the same as a proportion times clusters: nearer to 0 or 1 percentiles lie too close together
 SAME = 1e-10  # a variance below this is that of equal values, summed in float32 in another order
 FLAT = "the replicates do not vary, or too few of them have a value"
 
@@ -42,6 +44,7 @@ class Estimates:
     within, across          values (S,), (P,)
     drawn_within, _across   replicates (B, S), (B, P); None unless the mode is bootstrap
     n_cases, n_units, df    scored cases, units that hold them, and these less their strata, (S,), by rate: of either gold label, hateful, non-hateful
+    n_lone                  units that hold an error, or a right answer, whichever are fewer, (S,), by rate
     """
 
     layout: Layout
@@ -53,6 +56,7 @@ class Estimates:
     n_cases: dict[str, np.ndarray]
     n_units: dict[str, np.ndarray]
     df: dict[str, np.ndarray]
+    n_lone: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,10 @@ def estimate(layout: Layout, counts: np.ndarray, answers, gold, invalid: str, de
     within = measure(counts, invalid)
     across = {rate: average(values, layout.parent, size) for rate, values in within.items()}
     if design.mode == "none":
-        return Estimates(layout, design, within, across, None, None, {}, {}, {})
+        return Estimates(layout, design, within, across, None, None, {}, {}, {}, {})
     per_unit = count(layout, answers, gold, design.units.of_case, len(design.units.stratum))
-    sizes = extents(tally(per_unit, invalid)[0], design.units.stratum)
+    scored = tally(per_unit, invalid)[0]
+    sizes = *extents(scored, design.units.stratum), rarer(per_unit, scored)
     if design.mode == "wilson":
         return Estimates(layout, design, within, across, None, None, *sizes)
     drawn = measure(replicate(per_unit, blocks(layout, per_unit), design.units.stratum, design.n_resamples, design.seed), invalid)
@@ -92,6 +97,14 @@ def extents(scored: np.ndarray, stratum: np.ndarray) -> tuple[dict, dict, dict]:
     return cases, units, df
 
 
+def rarer(per_unit: np.ndarray, scored: np.ndarray) -> dict[str, np.ndarray]:
+    """How many units hold an error, or a right answer, whichever are fewer, in each slice by rate; per_unit (K, S, 2, 4), scored (K, S, 2)."""
+    right = np.stack([per_unit[..., 0, 0], per_unit[..., 1, 1]], axis=-1)
+    sides = {"accuracy": (right.sum(axis=-1), scored.sum(axis=-1)), "accuracy_hateful": (right[..., 1], scored[..., 1])}
+    sides["accuracy_non_hateful"] = right[..., 0], scored[..., 0]
+    return {rate: np.minimum((one > 0).sum(axis=0), (one < all_).sum(axis=0)) for rate, (one, all_) in sides.items()}
+
+
 def blocks(layout: Layout, per_unit: np.ndarray) -> list[tuple]:
     """(units, slices) of each language: slices of one language hold nothing of another's units."""
     pairs = []
@@ -107,17 +120,22 @@ def limits_within(found: Estimates, rate: str) -> Limits:
     if found.drawn_within is None:
         limits, words = by_clusters(values, units, confidence, "ci='wilson'") if rate in PROPORTIONS else (np.full((2, len(values)), np.nan), None)
         return Limits(np.where(np.isnan(values), np.nan, limits), words or ["ci='wilson' is for proportions"] * len(values))
-    few = units < (FEW if rate in PROPORTIONS else FEW_F1)
+    drawn, df = found.drawn_within[rate], found.df["accuracy" if rate == "macro_f1" else rate]
     limits, words = np.full((2, len(values)), np.nan), np.full(len(values), "", object)
-    limits[:, ~few] = percentiles(found.drawn_within[rate][:, ~few], confidence)
     if rate not in PROPORTIONS:
+        few = df < FEW_F1
+        limits[:, ~few] = percentiles(drawn[:, ~few], confidence)
         words[np.isnan(limits[0])] = FLAT
-        words[few] = f"fewer than {FEW_F1} clusters"
+        words[few] = f"fewer than {FEW_F1} clusters beyond the first of each stratum"
         return Limits(limits, words.tolist())
+    lone = found.n_lone[rate]  # clusters that hold an error, or a right answer, whichever is rarer
+    few = (df < FEW) | (lone < FEW_ERRORS) | (units * np.minimum(values, 1 - values) < EDGE)
+    limits[:, ~few] = percentiles(drawn[:, ~few], confidence)
     size, fixed = np.zeros(len(values)), np.isnan(limits[0])
-    variance = found.drawn_within[rate][:, few].astype(float).var(axis=0)
-    size[few], fixed[few] = effective(values[few], variance, found.n_cases[rate][few], found.df[rate][few], confidence), variance < SAME
+    variance = drawn[:, few].astype(float).var(axis=0)
+    size[few], fixed[few] = effective(values[few], variance, found.n_cases[rate][few], df[few], confidence), variance < SAME
     few &= ~fixed
+    size[lone < FEW_ERRORS] = np.minimum(size, units)[lone < FEW_ERRORS]  # a variance from so few errors is not to be trusted
     limits[:, few] = wilson(values[few], size[few], confidence)
     words[few] = [f"Wilson's interval over an effective {one:.1f} cases in {n} clusters" for one, n in zip(size[few], units[few], strict=True)]
     limits[:, fixed], words[fixed] = by_clusters(values[fixed], units[fixed], confidence, "the replicates do not vary")

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .counting import Layout, average, average_all, count, measure, tally
-from .intervals import BOUNDED, FLAT, SAME, Design, Limits, blocks, extents
+from .intervals import BOUNDED, FEW_ERRORS, FLAT, SAME, Design, Limits, blocks, extents
 from .resampling import CHUNK, FEW, FEW_F1, draw, percentiles, student
-from .significance import p_values, signs
+from .significance import TIE, p_values, signs
+from .sparse import EXACT, exact_p, sparse_limits
 
 ALIKE = "both systems do equally well in every cluster"
 SINGLE = "one of its values comes from single clusters, which say nothing of their spread"
@@ -55,6 +56,8 @@ def differences(ground: Ground, answers: np.ndarray) -> tuple[dict[str, Differen
     _, units, df = extents(tally(per_unit[:, :, 0], invalid)[0], strata)
     df["macro_f1"] = df["accuracy"]
     both = {rate: _of_rate(ground, rate, rates[rate].T, drawn[rate], flipped[rate], df[rate]) for rate in BOUNDED}
+    for rate, moves in _moves(per_unit, invalid).items():
+        both[rate] = _with_few(ground.layout, both[rate], moves, units[rate], ground.design.confidence)
     return {rate: inner for rate, (inner, _) in both.items()}, {rate: outer for rate, (_, outer) in both.items()}, units["accuracy"]
 
 
@@ -69,6 +72,48 @@ def _of_rate(
     df = _satterthwaite(layout, drawn.var(axis=0, dtype=float), np.where(np.isnan(gap), np.nan, df))
     drawn, flipped, gap = average_all(drawn, layout.parent, size), average_all(flipped, layout.parent, size), means[1] - means[0]
     return inner, Differences(means, _limits(gap, drawn, df, least, confidence), p_values(gap, flipped))
+
+
+def _moves(per_unit: np.ndarray, invalid: str) -> dict[str, np.ndarray]:
+    """What each unit adds to the difference of a proportion in each slice, (K, S) by rate, from counts (K, S, 2 systems, 2, 4)."""
+    scored = tally(per_unit[:, :, 0], invalid)[0].sum(axis=0)
+    gained = {label: (per_unit[:, :, 1, label, label] - per_unit[:, :, 0, label, label]).astype(float) for label in (0, 1)}
+    parts = {"accuracy": (gained[0] + gained[1], scored.sum(axis=-1)), "accuracy_hateful": (gained[1], scored[:, 1])}
+    parts["accuracy_non_hateful"] = gained[0], scored[:, 0]
+    return {rate: moved / np.maximum(cases, 1) for rate, (moved, cases) in parts.items()}
+
+
+def _with_few(layout: Layout, both: tuple, moves: np.ndarray, units: np.ndarray, confidence: float) -> tuple[Differences, Differences]:
+    """Both kinds of slices of a proportion, with exact p where few clusters differ, and with bounds where hardly any do."""
+    inner, outer = both
+    differ = (np.abs(moves) > TIE).sum(axis=0)
+    there = ~np.isnan(inner.p)
+    bounds = sparse_limits(moves, units, confidence)
+    sparse = there & (differ > 0) & ((differ < FEW_ERRORS) | np.isnan(inner.limits.limits[0]))  # the latter: all differ alike, and nothing varies
+    for place in np.flatnonzero(there & (differ > 0) & (differ <= EXACT)):
+        inner.p[place] = exact_p(moves[:, place])
+    _bound(inner.limits, sparse, bounds, [f"bounded by the {n} clusters of {k} that differ" for n, k in zip(differ, units, strict=True)])
+
+    children = [np.flatnonzero((layout.parent == place) & there) for place in range(len(layout.across))]
+    limits, some = np.full((2, len(children)), np.nan), np.zeros(len(children), bool)
+    for place, slices in enumerate(children):
+        if not differ[slices].any():
+            continue
+        if differ[slices].sum() <= EXACT:
+            outer.p[place] = exact_p(moves[:, slices].ravel() / len(slices))
+        own = np.where(np.isnan(inner.limits.limits[:, slices]), bounds[:, slices], inner.limits.limits[:, slices])
+        some[place] = (sparse[slices] | (len(slices) > 1) & (differ[slices] == 0)).any()
+        gaps = moves[:, slices].sum(axis=0)
+        limits[:, place] = gaps.mean() + np.array([-1, 1]) * np.sqrt(((own - gaps) ** 2).sum(axis=1)) / len(slices)
+    _bound(outer.limits, some, np.clip(limits, -1, 1), ["combined from bounds, since in a language hardly any cluster differs"] * len(children))
+    return inner, outer
+
+
+def _bound(limits: Limits, where: np.ndarray, bounds: np.ndarray, words: list[str]) -> None:
+    """Writes bounds and their words in the place of some intervals."""
+    limits.limits[:, where] = bounds[:, where]
+    for place in np.flatnonzero(where):
+        limits.words[place] = words[place]
 
 
 def _satterthwaite(layout: Layout, variance: np.ndarray, df: np.ndarray) -> np.ndarray:

@@ -14,8 +14,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-FEW = 50  # clusters; from fewer the percentiles of a proportion lie too close together (see README.md), and Wilson's interval takes their place
-FEW_F1 = 10  # the same for macro F1, for which there is no such interval: from fewer clusters it has none
+# Clusters less strata. From fewer the percentiles of a proportion lie too close together (see README.md): Wilson's interval takes their place.
+FEW = 50
+FEW_F1 = 10  # the same for macro F1, for which there is no such interval: from fewer it has none
 DEFINED = 0.95  # the share of replicates that must have a value, else there is no interval
 CHUNK = 1 << 24  # weights held at a time
 

@@ -105,8 +105,10 @@ def score(
         result["consistency"] = consistency(answers, gold, scored, coded, language, languages, design, notes)
     if matched:
         result["bias"] = bias(matched, found, inner, outer, counts, languages, invalid, notes)
-    if scores is not None and (points := operating_points(scores, gold, language, scored)):
-        result["thresholds"] = points
+    if scores is not None:
+        result["thresholds"] = operating_points(scores, gold, language, scored)
+        if result["thresholds"] is None:
+            notes["thresholds"] = "no language has scores of both gold labels"
     line = signature(data, subset, invalid, partial, suite, design, clusters is not None, threshold)
     return {**result, "notes": notes, "signature": line}
 

@@ -29,7 +29,7 @@ def operating_points(scores: np.ndarray, gold: np.ndarray, language: np.ndarray,
     A case is called hateful where its score is at least the threshold. Cases without a score, or not `scored` (bool (n,)), have no part.
     """
     used = scored & ~np.isnan(scores)
-    thresholds = np.linspace(0, 1, STEPS)
+    thresholds = np.arange(STEPS) / (STEPS - 1)  # the floats that .01, .02, … are: a score equal to one is at least it
     missed, alarms = [], []
     for code in np.unique(language[used]):
         sides = [np.sort(scores[used & (language == code) & (gold == label)]) for label in (1, 0)]
@@ -39,6 +39,6 @@ def operating_points(scores: np.ndarray, gold: np.ndarray, language: np.ndarray,
             alarms.append(1 - below[1])
     if not missed:
         return None
-    rates = zip(thresholds.round(2).tolist(), np.mean(missed, axis=0).tolist(), np.mean(alarms, axis=0).tolist(), strict=True)
+    rates = zip(thresholds.tolist(), np.mean(missed, axis=0).tolist(), np.mean(alarms, axis=0).tolist(), strict=True)
     names = ("threshold", "miss_rate", "false_alarm_rate")
     return {"n": int(used.sum()), "points": [dict(zip(names, one, strict=True)) for one in rates], "note": NOTE}

@@ -1,5 +1,6 @@
 """The command `sghatecheck`: one small function for each sub-command. What it does lives in the rooms; heavy imports stay inside the functions."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, Optional
@@ -152,7 +153,6 @@ def compare(
 def write_json(path: Path, content: dict, *inputs: Path) -> None:
     """Writes beside and renames, so that a file is whole or not there; through a link, and straight into what is no file, such as a pipe."""
     import json
-    import os
 
     place = path.resolve()
     if place in {one.resolve() for one in inputs}:
@@ -160,8 +160,8 @@ def write_json(path: Path, content: dict, *inputs: Path) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     beside = place.parent / f".{place.name}.{os.getpid()}"
     try:
-        if place.exists() and not place.is_file():
-            place.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
             return
         beside.write_text(text, encoding="utf-8")
         beside.replace(place)
@@ -178,8 +178,8 @@ def main() -> None:
     except InputError as error:
         print(f"sghatecheck: {error}", file=sys.stderr)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output has left, as `head` does
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader of our output has left, as `head` does; what is still in the buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # a full disk behind the output
         print(f"sghatecheck: cannot write ({error.strerror or error})", file=sys.stderr)

@@ -13,9 +13,9 @@ def shown(value) -> str:
     """A value as an error may show it: numbers and short names as they are, of anything else the kind, since it may be the text of a case."""
     if isinstance(value, str):
         return repr(value) if NAME.fullmatch(value) else f"a text of {len(value):,} characters"
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    return repr(value)[:40]
+    if value is None or isinstance(value, int | float):
+        return repr(value)[:40]
+    return {list: "a list", dict: "an object"}.get(type(value), f"a value of type {type(value).__name__}")
 
 
 def plain(value: str) -> str:

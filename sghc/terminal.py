@@ -25,6 +25,13 @@ def plain(value: float, digits: int, sign: bool = False) -> str:
     return text.replace("0.", ".", 1) if abs(value) < 1 and not text.lstrip("+-").startswith("1") else text
 
 
+class Output(Console):
+    """A console that leaves a reader who has gone away to the command, where rich would end the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def width() -> int:
     """The columns there are; into a file or a pipe enough that nothing is cut."""
     console = Console()
@@ -33,7 +40,7 @@ def width() -> int:
 
 def show(renderables) -> None:
     """Prints each on its own, with a blank line between. Names from outside are printed as they are: no markup is read in them."""
-    console = Console(highlight=False, markup=False, width=width())
+    console = Output(highlight=False, markup=False, width=width())
     for one in renderables:
         console.print(one)
         console.print()

@@ -83,7 +83,7 @@ def test_a_gate_names_what_is_worse(place, capsys):
     assert first == "sghatecheck: poor is worse than good:"
     names = [line.split(":")[0] for line in lines]
     assert names == ["overall", "language singlish", "functionality derog_neg_emote_h", "target Women", "target Seniors"]
-    assert "accuracy 0.0000 against 1.0000 (-1.0000, Holm's p = 0.0020)" in lines[1]
+    assert "accuracy 0.0000 against 1.0000 (-1.0000, Holm's p = 0.0005)" in lines[1]
     assert run(capsys, "poor.jsonl", "good.jsonl", "--fail-if-worse")[0] == 0  # better is no fault
     answer(place, "slip.jsonl", wrong=["ms-0"])
     assert run(capsys, "good.jsonl", "slip.jsonl", "--fail-if-worse")[0] == 0  # worse, but that may be chance

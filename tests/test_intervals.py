@@ -260,7 +260,7 @@ def test_a_functionality_of_few_clusters_has_wilsons_interval_and_says_so():
     assert "in 10 clusters" in note
     size = float(note.split("effective ")[1].split()[0])
     np.testing.assert_allclose(entry["accuracy_ci"], wilson(entry["accuracy"], size, 0.95), atol=0.01)  # the note rounds the size
-    many = check(scored(clustered(strata=1, clusters=FEW)))
+    many = check(scored(clustered(strata=1, clusters=FEW + 1)))
     assert "functionality.test 0.accuracy_ci" not in many["notes"]
 
 

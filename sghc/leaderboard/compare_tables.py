@@ -91,6 +91,8 @@ def remarks(result: dict) -> Iterator[Text]:
         "p: cluster sign flips, two-sided; in the languages, functionalities and targets after Holm's adjustment (not in the macro F1). "
         "Undecided means that the suite cannot tell, not that there is no difference."
     )
+    if few := sum(path.endswith(".p_holm") and "clusters" in word for path, word in result["notes"].items()):
+        yield Text(f"{few:,} of them have too few clusters for any verdict in so large a family: see `notes` in the JSON.", style="yellow")
     test = overall["mcnemar"]
     yield Text(
         f"McNemar, exact, all cases pooled and taken as independent, which they are not: "

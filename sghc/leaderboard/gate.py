@@ -49,9 +49,14 @@ def number_of(path: Path, name: str, value) -> float:
         found = float(value)
     except (TypeError, ValueError):
         found = math.nan
-    if math.isnan(found):
+    if not math.isfinite(found):
         raise InputError(f"{path}: {plain(name)} is {shown(value)}, expected a number")
     return found
+
+
+def reason_of(result: dict, name: str) -> str:
+    """Why a result has no value at a path: its own note, also for the limits of an interval."""
+    return result["notes"].get(name) or result["notes"].get(name.removesuffix(".low").removesuffix(".high"), "not in the result")
 
 
 def shortfalls(result: dict, minimums: dict[str, float], path: Path) -> list[str]:
@@ -62,6 +67,6 @@ def shortfalls(result: dict, minimums: dict[str, float], path: Path) -> list[str
     """
     values = flatten(result)
     if unknown := [name for name in minimums if name not in values]:
-        reasons = [f"{name} ({result['notes'].get(name, 'not in the result')})" for name in unknown]
+        reasons = [f"{name} ({reason_of(result, name)})" for name in unknown]
         raise InputError(f"{path}: no value to hold against the minimum for {first_few(reasons)}")
     return [f"{name} is {values[name]:.4f}, below {minimum}" for name, minimum in minimums.items() if values[name] < minimum]

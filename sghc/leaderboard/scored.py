@@ -58,7 +58,7 @@ def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allo
     """Reads a predictions file and finds the answer to each case that was asked. Arguments and errors are those of score_file."""
     predictions = read(path)
     about = folder.describe(suite)
-    configs = None if configs and ALL in configs else configs
+    configs = about.languages if configs and ALL in configs else configs
     cases = folder.read(suite, split, configs, COLUMNS)
     language_of = dict(zip(cases["case_id"].to_pylist(), cases["language"].to_pylist(), strict=True))
     check_known(path, predictions, language_of, suite, about, split, configs)

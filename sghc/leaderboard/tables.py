@@ -122,7 +122,7 @@ def consistency(result: dict) -> Iterator[Table]:
 def remarks(result: dict) -> Iterator[Text]:
     overall = result["overall"]
     if "accuracy_ci" in overall:
-        yield Text("Dim: the interval holds the overall value, so the difference may be noise. Red: below .5.", style="dim")
+        yield Text("Dim: the interval holds the overall value, so the difference may be noise. Red: below .5, beyond noise.", style="dim")
     if overall["n_rejected"]:
         yield Text(f"{overall['n_rejected']:,} outputs name neither label and were rejected; see `invalid` in the signature for what they count as.")
     if overall["n_missing"]:
@@ -135,7 +135,7 @@ def number(values: dict, rate: str, beside: dict | None = None, interval: bool =
     if value is None:
         return Text("–", style="dim")
     noise = beside is not None and limits and beside.get(rate) is not None and limits[0] <= beside[rate] <= limits[1]
-    text = Text(plain(value, 3), style="dim" if noise else "red" if chance and value < chance else "")
+    text = Text(plain(value, 3), style="dim" if noise else "red" if chance and (limits or [0, value])[1] < chance else "")
     if interval and limits:
         text.append(f" {plain(limits[0], 2)}–{plain(limits[1], 2)}", style="dim")
     elif interval and f"{rate}_ci" in values:
