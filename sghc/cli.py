@@ -56,21 +56,41 @@ def build(
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Option(help="module:function, a function of a list of texts.")],
+    model: Annotated[str, typer.Option(help="A folder, hub id or GGUF file; module:function; with --base-url a name at an endpoint.")],
     out: Annotated[Path, typer.Option(help="The predictions file, JSONL; run again, it goes on where it stopped.")],
     suite: SuiteOption = Path("sghatecheck"),
     config: Annotated[Optional[list[str]], typer.Option(help="A language to ask; repeat for more. Default: all.")] = None,  # noqa: UP045
     split: SplitOption = "test",
     limit: Annotated[Optional[int], typer.Option(min=1, help="Ask a sample, spread over languages and functionalities.")] = None,  # noqa: UP045
-    batch_size: Annotated[int, typer.Option(min=1, help="How many texts a call is given.")] = 32,
+    batch_size: Annotated[Optional[int], typer.Option(min=1, help="How many texts go through at once.")] = None,  # noqa: UP045
+    prompt: Annotated[Optional[Path], typer.Option(help="Jinja2 file with {{ text }}, instead of the paper's prompt.")] = None,  # noqa: UP045
+    chat: Annotated[bool, typer.Option("--chat", help="Ask through the model's own chat template.")] = False,
+    answers: Annotated[Optional[str], typer.Option(help="Words on the first line: hateful=unsafe,non-hateful=safe.")] = None,  # noqa: UP045
+    decode: Annotated[Optional[Literal["argmax", "generate", "constrained"]], typer.Option(help="Default: argmax.")] = None,  # noqa: UP045
+    max_new_tokens: Annotated[Optional[int], typer.Option(min=1, help="For --decode generate, and endpoints.")] = None,  # noqa: UP045
+    hateful_label: Annotated[Optional[list[str]], typer.Option(help="A classifier's label that is hateful; may repeat.")] = None,  # noqa: UP045
+    adapter: Annotated[Optional[str], typer.Option(help="A PEFT adapter on the model.")] = None,  # noqa: UP045
+    base_model: Annotated[Optional[str], typer.Option(help="Where the adapter's base model has moved.")] = None,  # noqa: UP045
+    adapter_revision: Annotated[Optional[str], typer.Option(help="The adapter's commit on the hub.")] = None,  # noqa: UP045
+    revision: Annotated[Optional[str], typer.Option(help="The model's commit on the hub.")] = None,  # noqa: UP045
+    max_length: Annotated[Optional[int], typer.Option(min=16, help="Tokens of a prompt; a longer case is cut inside the case.")] = None,  # noqa: UP045
+    dtype: Annotated[Optional[str], typer.Option(help="Such as bfloat16. Default: as stored on a GPU, float32 on a CPU.")] = None,  # noqa: UP045
+    device: Annotated[Optional[str], typer.Option(help="cpu, cuda, cuda:1 or auto.")] = None,  # noqa: UP045
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help="Run the model's own code; needs --revision.")] = False,
+    base_url: Annotated[Optional[str], typer.Option(help="An OpenAI-compatible endpoint, up to /v1; key in OPENAI_API_KEY.")] = None,  # noqa: UP045
+    api: Annotated[Optional[Literal["chat", "completions"]], typer.Option(help="The endpoint's API. Default: chat.")] = None,  # noqa: UP045
+    concurrency: Annotated[Optional[int], typer.Option(min=1, help="Calls to an endpoint at a time. Default: 8.")] = None,  # noqa: UP045
 ) -> None:
     """Ask a detector for every case, and write its answers as they come."""
-    from sghc.models import asked, callables, run
+    said = {name: value for name, value in locals().items() if value is not None}
+    from sghc.models import asked, run
+    from sghc.models.opening import Options, open_detector
     from sghc.terminal import progress
 
-    detector = callables.from_spec(model, batch_size)
+    run.check_out(out)
     cases, what = asked.cases_of(suite, split, config, limit)
-    with progress(len(cases), model) as told:
+    detector = open_detector(model, Options(**{name: said[name] for name in Options.__dataclass_fields__ if name in said}))
+    with progress(len(cases), "asked") as told:
         done = run.predict(detector, cases, what, out, told)
     print(run.summary(done, out))
 

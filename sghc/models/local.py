@@ -9,11 +9,11 @@ from sghc.errors import InputError, first_few
 
 PASSES = 8  # forward passes in one call of `answer`: enough to sort by length, few enough to lose to a crash
 SAMPLED = 1024  # values of each weight that its digest is made of
-SECRET = re.compile(r"hf_\w+|sk-[\w-]+|(?<=//)[^/@\s]+@|\?\S+")  # tokens, credentials and queries of addresses
+SECRET = re.compile(r"\bhf_[A-Za-z0-9]{20,}|\bsk-[\w-]{20,}|(?<=//)[^/@\s]+@|\?\S+")  # tokens, credentials and queries of addresses
 
 
-def load(auto_class, name: str, revision: str | None, dtype: str | None, device: str | None, trust_remote_code: bool, harmless: str = "$^"):
-    """A model with every weight it has a place for, and its tokenizer.
+def load(auto_class: str, name: str, revision: str | None, dtype: str | None, device: str | None, trust_remote_code: bool, harmless: str = "$^"):
+    """A model with every weight it has a place for, its tokenizer, and the hub's commit that both are of (None for a local one).
 
     transformers fills what a checkpoint lacks with random numbers, and leaves what it has no place for, with no more than a note: an architecture
     that is not the checkpoint's, or a head that was never trained, would answer all the same.
@@ -28,25 +28,28 @@ def load(auto_class, name: str, revision: str | None, dtype: str | None, device:
     Raises:
         InputError: an unknown model, no network, a broken file, missing or unexpected weights, code of its own that was not asked for.
     """
-    import torch
-    from transformers import AutoTokenizer
-
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise InputError(f"running a model here needs torch and transformers ({error}): pip install 'sghatecheck[train]'") from None
     if trust_remote_code and not revision:
         raise InputError(f"{shown_name(name)}: trust_remote_code runs code of the model's authors and needs a revision, so that it is known which")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     source, options = where(name)
-    options |= {"revision": revision} if revision else {}
-    own_code = {"trust_remote_code": trust_remote_code} | ({"code_revision": revision} if trust_remote_code else {})
+    commit = pinned(source, revision)  # once, so that every file is of one commit, and the record says which
+    options |= {"revision": commit} if commit else {}
+    own_code = {"trust_remote_code": trust_remote_code} | ({"code_revision": commit} if trust_remote_code else {})
     weights = {"dtype": dtype or ("float32" if device == "cpu" else "auto"), "output_loading_info": True}
     weights |= {"device_map": "auto"} if device == "auto" else {}
-    tokenizer = attempt(name, lambda: AutoTokenizer.from_pretrained(source, trust_remote_code=trust_remote_code, **options))
-    model, report = attempt(name, lambda: auto_class.from_pretrained(source, **options, **own_code, **weights))
+    tokenizer = attempt(name, lambda: transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=trust_remote_code, **options))
+    model, report = attempt(name, lambda: getattr(transformers, auto_class).from_pretrained(source, **options, **own_code, **weights))
     if getattr(model, "_hf_peft_config_loaded", False):
         raise InputError(f"{shown_name(name)}: holds an adapter, not a model; give it as the adapter")
     refuse_gaps(name, report, harmless)
     if device != "auto":
         model = attempt(name, lambda: model.to(device))
-    return model.eval(), tokenizer
+    return model.eval(), tokenizer, commit
 
 
 def where(name: str) -> tuple[str, dict]:
@@ -58,6 +61,16 @@ def where(name: str) -> tuple[str, dict]:
     if looks_local and not path.is_dir():
         raise InputError(f"{shown_name(name)}: no such folder or file")
     return (str(path) if path.is_dir() else name), {}
+
+
+def pinned(name: str, revision: str | None) -> str | None:
+    """The hub's commit that a name and revision stand for now; the revision as given where the hub cannot be asked; None for a folder."""
+    from transformers.utils.hub import resolve_revision
+
+    if Path(name).is_dir():
+        return None
+    found = resolve_revision(name, revision)
+    return getattr(found, "resolved", found)
 
 
 def attempt(name: str, step: Callable):
@@ -75,7 +88,7 @@ def refuse_gaps(name: str, report: dict, harmless: str) -> None:
     """InputError unless checkpoint and model fit each other, `harmless` weights of the checkpoint aside."""
     lacking = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
     if lacking:
-        raise InputError(f"{shown_name(name)}: {len(lacking):,} weights are not in the checkpoint and would be random numbers: {first_few(lacking, 3)}")
+        raise InputError(f"{shown_name(name)}: {len(lacking):,} weights are not in the checkpoint and would be random: {first_few(lacking, 3)}")
     spare = sorted(key for key in report["unexpected_keys"] if not re.search(harmless, key))
     if spare:
         raise InputError(f"{shown_name(name)}: {len(spare):,} weights of the checkpoint have no place in the model: {first_few(spare, 3)}")
@@ -93,13 +106,9 @@ def digest(model) -> str:
     sha = hashlib.sha256()
     for key, weight in sorted(model.state_dict().items()):
         sha.update(key.encode())
-        sha.update(weight.flatten()[:SAMPLED].detach().float().cpu().numpy().tobytes())
+        if not weight.is_meta:  # a part that accelerate keeps on disk
+            sha.update(weight.flatten()[:SAMPLED].detach().float().cpu().numpy().tobytes())
     return sha.hexdigest()[:16]
-
-
-def commit(model) -> str | None:
-    """The hub's commit a model was resolved to; None for a local one."""
-    return getattr(model.config, "_commit_hash", None)
 
 
 class Batches:

@@ -33,8 +33,7 @@ def predict(detector: Detector, cases: Sequence[Case], asked: dict, out: Path, p
     Raises:
         InputError: the file is of another run, or in use by one; the detector cannot work; the disk is full. What was written stays usable.
     """
-    if out.suffix != ".jsonl":
-        raise InputError(f"{out}: answers are appended line by line, expected a file that ends in .jsonl")
+    check_out(out)
     run = record.new(detector.identity, asked)
     try:
         with owned(out):
@@ -49,6 +48,12 @@ def predict(detector: Detector, cases: Sequence[Case], asked: dict, out: Path, p
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); run the same command again once it can") from None
     return run
+
+
+def check_out(out: Path) -> None:
+    """Raises InputError unless `out` is named as a file to which lines are appended."""
+    if out.suffix != ".jsonl":
+        raise InputError(f"{out}: answers are appended line by line, expected a file that ends in .jsonl")
 
 
 @contextlib.contextmanager
