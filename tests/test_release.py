@@ -1,11 +1,14 @@
 """Reading the release: each trap of the files has a test on toy data, and the counts are those of the real files where these are at hand."""
 
 from collections import Counter
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
 from sghc.errors import InputError
-from sghc.suite import release, templates
+from sghc.suite import release, sources, templates
 from sghc.suite.catalogue import FUNCTIONALITIES, LANGUAGES, PROTECTED_GROUPS
 from sghc.suite.repairs import PAPER_EXCEPTIONS
 from sghc.suite.templates import digest
@@ -382,3 +385,45 @@ def test_an_altered_file_is_noticed(shared_data, tmp_path):
     copy = tmp_path / "ms.csv"
     copy.write_bytes(files["annotations/ms_annotations.csv"].read_bytes() + b"\n")
     assert release.altered({**files, "annotations/ms_annotations.csv": copy}) == ["annotations/ms_annotations.csv"]
+
+
+# --- the download, over loopback ---
+
+
+@pytest.fixture
+def served(toy, monkeypatch):
+    """The toy release behind a web server on loopback, pinned as it is: what the download manager is told to fetch."""
+    import datasets
+
+    folder = toy.write()
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *_: None
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    pinned = {path: release.file_hash(folder / path) for path in release.pins()}
+    monkeypatch.setattr(release, "ORIGIN", f"http://127.0.0.1:{server.server_port}/")
+    monkeypatch.setattr(release, "pins", lambda: pinned)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    yield toy
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_release_is_downloaded_checked_and_built(served):
+    files = release.download(sources.download)
+    suite = sources.official(files)
+    assert (suite.name, suite.caution) == ("official", "")
+    assert {key: len(table) for key, table in suite.tables.items() if key[1] == "test"} == {(name, "test"): 3 for name in LANGUAGES}
+
+
+def test_a_file_that_changed_upstream_is_refused(served):
+    served.cases["ta"][0]["c_testcase"] = "smiths like tea"
+    served.write()
+    with pytest.raises(InputError, match=r"ta_testcases_all\.csv: SHA-256 is"):
+        release.download(sources.download)
+
+
+def test_a_file_that_is_gone_upstream_says_what_to_do(served):
+    (served.folder / "annotations" / "zh_annotations.csv").unlink()
+    with pytest.raises(InputError, match=r"cannot be downloaded.*--source DIR.*build starter"):
+        release.download(sources.download)
