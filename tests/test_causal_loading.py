@@ -10,7 +10,7 @@ from sghc.errors import InputError
 
 torch = pytest.importorskip("torch")
 
-from test_causal import TEXTS, same, saved  # noqa: E402
+from tiny_models import TEXTS, same, saved  # noqa: E402
 
 from sghc.models import local  # noqa: E402
 from sghc.models.causal import CausalDetector  # noqa: E402

@@ -90,7 +90,7 @@ class CausalDetector:
             "adapter": adapter and local.shown_name(adapter),
             "adapter_revision": adapter_revision,
             "weights": local.digest(self.model),
-            "prompt": {"name": prompt_name or name_of_prompt(ask, chat), "sha256": hashlib.sha256(self.ask("|").encode()).hexdigest()},
+            "prompt": {"name": name_of_prompt(ask, prompt_name, chat), "sha256": hashlib.sha256(self.ask("|").encode()).hexdigest()},
             "reading": dict(words) if words else "last-character",
             "decode": decode,
             "max_new_tokens": self.max_new_tokens,
@@ -226,5 +226,7 @@ def plain_generation(model, eos: int) -> list[int]:
     return ends
 
 
-def name_of_prompt(ask: Ask | None, chat: bool) -> str:
-    return "chat" if chat else "paper" if ask is None else "own"
+def name_of_prompt(ask: Ask | None, name: str | None, chat: bool) -> str:
+    """paper, the given name, or own; chat where that stands in a chat template, chat:NAME where it is not the paper's."""
+    name = name or ("paper" if ask is None else "own")
+    return ("chat" if name == "paper" else f"chat:{name}") if chat else name
