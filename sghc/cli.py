@@ -119,7 +119,7 @@ def score(
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     result = scored.score_file(predictions, suite, split, config, threshold=threshold, **options)
     if json:
-        write_json(json, result, predictions)
+        write_json(json, result, *read_by(suite, predictions))
     show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))
@@ -138,7 +138,7 @@ def reproduce(
 
     report = reproduction.reproduce(source, hatecheck, mhc)
     if json:
-        write_json(json, reproduction.to_json(report))
+        write_json(json, reproduction.to_json(report), *filter(None, (source, hatecheck, mhc)))
     show(summary.render(report))
 
 
@@ -164,10 +164,15 @@ def compare(
         raise typer.BadParameter("--fail-if-worse is for two files")
     result = compared.compare_files(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
     if json:
-        write_json(json, result, *predictions)
+        write_json(json, result, *read_by(suite, *predictions))
     show(compare_tables.render(result, all_entries) if len(predictions) == 2 else compare_tables.render_ranking(result))
     if fail_if_worse and (lines := compared.worse(result)):
         raise InputError(f"{result['b']} is worse than {result['a']}:\n" + "\n".join(lines))
+
+
+def read_by(suite: Path, *predictions: Path) -> list[Path]:
+    """What a command reads, and so must not write over: the suite, the predictions and their run records."""
+    return [suite, *predictions, *(one.with_name(f"{one.stem}.run.json") for one in predictions)]
 
 
 def write_json(path: Path, content: dict, *inputs: Path) -> None:
@@ -175,8 +180,8 @@ def write_json(path: Path, content: dict, *inputs: Path) -> None:
     import json
 
     place = path.resolve()
-    if place in {one.resolve() for one in inputs}:
-        raise InputError(f"{path}: is the file of predictions; name another one for the results")
+    if taken := [one for one in inputs if place == one.resolve() or (one.is_dir() and place.is_relative_to(one.resolve()))]:
+        raise InputError(f"{path}: is, or lies in, what is read ({taken[0]}); name another file for the results")
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     beside = place.parent / f".{place.name}.{os.getpid()}"
     try:

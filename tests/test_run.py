@@ -87,7 +87,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, ending, monkeypatch):
         with out.open("ab") as file:
             file.write(b'{"case_id": "ms-g21", "predic')
     else:
-        with pytest.raises((RuntimeError, KeyboardInterrupt)):
+        with pytest.raises((InputError, KeyboardInterrupt)):
             run.predict(detector(failing), CASES, ASKED, out)
         assert len(rows(out)) in (14, 21)
     run.predict(detector(), CASES, ASKED, out)
@@ -266,6 +266,33 @@ def test_a_limit_takes_something_of_everything_and_marks_the_run(suite, tmp_path
     assert max(counts.values()) - min(counts.values()) <= 1
     assert cases_of(suite, "test", None, 192)[0] == cases
     assert {case_id for case_id, _ in cases_of(suite, "test", None, 100)[0]} <= {case_id for case_id, _ in cases}
+
+
+def test_a_limit_that_leaves_nothing_out_is_none(suite):
+    assert cases_of(suite, "test", ["malay"], 10_000)[1]["limit"] is None
+
+
+def test_a_language_named_twice_is_asked_once(suite, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine3.py").write_text("def detect(texts):\n    return [1 for text in texts]\n")
+    twice = ["--suite", suite, "--config", "malay", "--config", "malay"]
+    assert command("predict", "--model", "mine3:detect", *twice, "--out", "p.jsonl") == 0
+    assert len(rows(tmp_path / "p.jsonl")) == 735
+    for name, arguments in (("one.json", ["--suite", suite, "--config", "malay"]), ("two.json", twice)):
+        assert command("score", "p.jsonl", *arguments, "--ci", "none", "--json", name) == 0
+    assert (tmp_path / "one.json").read_text() == (tmp_path / "two.json").read_text()
+
+
+def test_results_never_overwrite_what_is_read(suite, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine4.py").write_text("def detect(texts):\n    return [1 for text in texts]\n")
+    assert command("predict", "--model", "mine4:detect", "--suite", suite, "--config", "malay", "--out", "p.jsonl") == 0
+    before = (suite / "README.md").read_bytes()
+    for target in ("p.jsonl", "p.run.json", suite / "README.md", suite / "data" / "results.json"):
+        assert command("score", "p.jsonl", "--suite", suite, "--ci", "none", "--json", target) == 1
+        assert "name another file" in capsys.readouterr().err
+    assert (suite / "README.md").read_bytes() == before
+    assert not (suite / "data" / "results.json").exists()
 
 
 def test_a_sample_is_never_larger_than_the_suite():

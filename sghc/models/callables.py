@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,10 +26,21 @@ class CallableDetector:
         self.identity = {"kind": "callable", "model": spec, "reading": "last-character"}
 
     def answer(self, texts: Sequence[str]) -> list[Answer]:
-        given = list(self.function(list(texts)))
+        given = self.call(list(texts))
         if len(given) != len(texts):
             raise InputError(f"{self.spec}: gave {len(given)} answers for {len(texts)} texts, expected one each")
         return [self.read(one) for one in given]
+
+    def call(self, texts: list[str]) -> list:
+        """What the function gives. InputError where it raises: by kind and place alone, since a message may hold the text of a case."""
+        try:
+            given = self.function(texts)
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            raise InputError(f"{self.spec}: raised {type(error).__name__} in {frame.filename}, line {frame.lineno}") from None
+        if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
+            raise InputError(f"{self.spec}: gave a {type(given).__name__}, expected a list with one answer for each text")
+        return list(given)
 
     def read(self, given) -> Answer:
         if given is None:

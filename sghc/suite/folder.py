@@ -233,7 +233,7 @@ def read(source: Path, split: str, languages: Iterable[str] | None = None, colum
     import pyarrow.parquet as pq
 
     about = describe(source)
-    wanted = about.languages if languages is None else list(languages)
+    wanted = about.languages if languages is None else list(dict.fromkeys(languages))  # named twice, asked once
     if unknown := [language for language in wanted if language not in about.languages]:
         raise InputError(f"{source}: no config {first_few(unknown)}; it has {first_few(about.languages, 20)}")
     if missing := [language for language in wanted if (language, split) not in about.files]:
