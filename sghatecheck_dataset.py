@@ -17,7 +17,6 @@ from typing import ClassVar
 import datasets
 
 from sghc import __version__
-from sghc.errors import InputError, first_few
 from sghc.suite import cases, folder, release, sources
 from sghc.suite.catalogue import LANGUAGES
 
@@ -57,11 +56,7 @@ class SGHateCheck(datasets.ArrowBasedBuilder):
     def _split_generators(self, dl_manager) -> list[datasets.SplitGenerator]:
         source = self.config.data_dir and Path(self.config.data_dir)
         if source and folder.is_built(source):
-            about = folder.describe(source)
-            languages = about.languages if self.config.name == cases.ALL else [self.config.name]
-            if missing := set(languages) - set(about.languages):
-                raise InputError(f"{source}: no config {first_few(missing)}; it has {first_few(about.languages)}")
-            tables = {(one, split): folder.read(source, split, [one]) for one, split in about.files if one in languages}
+            tables = sources.from_built(source, None if self.config.name == cases.ALL else [self.config.name]).tables
         else:
             languages = LANGUAGES if self.config.name == cases.ALL else [self.config.name]
             files = release.local_copy(source) if source else release.download(dl_manager.download)

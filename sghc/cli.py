@@ -179,21 +179,19 @@ def write_json(path: Path, content: dict, *inputs: Path) -> None:
     """Writes beside and renames, so that a file is whole or not there; through a link, and straight into what is no file, such as a pipe."""
     import json
 
+    from sghc.files import write_whole
+
     place = path.resolve()
     if taken := [one for one in inputs if place == one.resolve() or (one.is_dir() and place.is_relative_to(one.resolve()))]:
         raise InputError(f"{path}: is, or lies in, what is read ({taken[0]}); name another file for the results")
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    beside = place.parent / f".{place.name}.{os.getpid()}"
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(place)
+        write_whole(place, text.encode())
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def main() -> None:

@@ -59,7 +59,7 @@ def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allo
     predictions = read(path)
     about = folder.describe(suite)
     configs = about.languages if configs and ALL in configs else configs
-    cases = folder.read(suite, split, configs, COLUMNS)
+    cases = folder.read(about, split, configs, COLUMNS)
     language_of = dict(zip(cases["case_id"].to_pylist(), cases["language"].to_pylist(), strict=True))
     check_known(path, predictions, language_of, suite, about, split, configs)
     asked = set(configs or (language_of[case_id] for case_id in predictions))
@@ -109,7 +109,7 @@ def check_known(
         return
     stands = {}
     for (language, other), _place in about.files.items():
-        for case_id in folder.read(suite, other, [language], ["case_id"])["case_id"].to_pylist():
+        for case_id in folder.read(about, other, [language], ["case_id"])["case_id"].to_pylist():
             stands.setdefault(case_id, f"config {language}, split {other}")
     rows = [f"{plain(case_id)} in {predictions[case_id].place} ({stands.get(case_id, 'in no split of the suite')})" for case_id in strangers]
     asked = f"split {split} of {suite}" + (f", config {first_few(configs)}" if configs else "")

@@ -22,8 +22,8 @@ def cases_of(suite: Path, split: str, configs: list[str] | None = None, limit: i
         InputError: as `folder.read`.
     """
     about = folder.describe(suite)
-    configs = about.languages if not configs or ALL in configs else list(dict.fromkeys(configs))
-    rows = folder.read(suite, split, configs, COLUMNS).to_pylist()
+    configs = folder.wanted_languages(about, None if not configs or ALL in configs else configs)
+    rows = folder.read(about, split, configs, COLUMNS).to_pylist()
     if limit is not None and limit >= len(rows):
         limit = None  # it leaves nothing out
     if limit is not None:

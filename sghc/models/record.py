@@ -1,6 +1,5 @@
 """The record beside a predictions file, `<name>.run.json`: what was run, on what, with what; never a key."""
 
-import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -9,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sghc.errors import InputError
+from sghc.files import write_whole
 
 LIBRARIES = ("sghatecheck", "torch", "transformers", "peft", "accelerate", "vllm", "openai", "numpy")
 
@@ -51,11 +51,8 @@ def versions() -> dict[str, str]:
 
 
 def write(record: RunRecord, predictions: Path) -> None:
-    """Writes beside and renames."""
-    place = path_of(predictions)
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    beside.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    beside.replace(place)
+    """Puts the record beside its predictions file."""
+    write_whole(path_of(predictions), (record.model_dump_json(indent=2) + "\n").encode())
 
 
 def read(predictions: Path) -> RunRecord:

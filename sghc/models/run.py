@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sghatecheck_metric.reading import REJECTED, read_output
 from sghc.errors import InputError, first_few
+from sghc.files import write_whole
 from sghc.models import record
 from sghc.models.detector import Answer, Detector
 
@@ -137,9 +138,7 @@ def finish(run: record.RunRecord, cases: Sequence[Case], out: Path, failed: int)
     rows = {row["case_id"]: (row, text) for text in out.read_bytes().splitlines(keepends=True) for row in [json.loads(text)]}
     ordered = b"".join(rows[case_id][1] for case_id, _ in cases if case_id in rows)
     if ordered != out.read_bytes():
-        beside = out.with_name(f".{out.name}.{os.getpid()}")
-        beside.write_bytes(ordered)
-        beside.replace(out)
+        write_whole(out, ordered)
     rejected = sum("output" in row and read_output(row["output"]) == REJECTED for row, _ in rows.values())
     cut = sum(row.get("cut", False) for row, _ in rows.values())
     run.counts = {"asked": len(cases), "answered": len(rows), "rejected": rejected, "failed": failed, "cut": cut}

@@ -1,6 +1,5 @@
 """A case, the row of the data set: its columns, and how a table of cases is made."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -55,12 +54,3 @@ def batches(rows: Iterable[dict]) -> Iterator[list[dict]]:
     rows = iter(rows)
     while batch := list(islice(rows, BATCH)):
         yield batch
-
-
-def content_hash(tables: Iterable) -> str:
-    """SHA-256 over the content of tables of cases: the key under which datasets caches them."""
-    digest = hashlib.sha256()
-    for one in tables:
-        for row in one.combine_chunks().to_batches():
-            digest.update(row.serialize())
-    return digest.hexdigest()

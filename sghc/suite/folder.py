@@ -29,6 +29,7 @@ METADATA = b"sghatecheck"  # the key, in each Parquet file's metadata, of a JSON
 class About(NamedTuple):
     """What a built folder says of itself."""
 
+    source: Path
     name: str
     caution: str  # why scores on it are not for reporting; "" where they are
     files: dict[tuple[str, str], Path]  # by (language, split)
@@ -181,7 +182,7 @@ def describe(source: Path) -> About:
     files = dict(sorted(files.items(), key=lambda item: order.index(item[0][0]) if item[0][0] in order else len(order)))
     with readable(source):
         about = json.loads((pq.read_schema(next(iter(files.values()))).metadata or {}).get(METADATA, b"{}"))
-    return About(about.get("suite", "unknown"), about.get("caution", "it does not say where it comes from"), files)
+    return About(source, about.get("suite", "unknown"), about.get("caution", "it does not say where it comes from"), files)
 
 
 def named_files(readme: Path) -> list[tuple[str, str, str]]:
@@ -223,8 +224,19 @@ def inside(source: Path, path: str) -> Path:
     return place
 
 
-def read(source: Path, split: str, languages: Iterable[str] | None = None, columns: list[str] | None = None) -> "pyarrow.Table":
+def wanted_languages(about: About, languages: Iterable[str] | None) -> list[str]:
+    """The languages that are named, each once, or all. InputError for one that the folder does not have."""
+    wanted = about.languages if languages is None else list(dict.fromkeys(languages))
+    if unknown := [language for language in wanted if language not in about.languages]:
+        raise InputError(f"{about.source}: no config {first_few(unknown)}; it has {first_few(about.languages, 20)}")
+    return wanted
+
+
+def read(source: "Path | About", split: str, languages: Iterable[str] | None = None, columns: list[str] | None = None) -> "pyarrow.Table":
     """The cases of a split, of some languages or of all, one language after the other.
+
+    Args:
+        source: a built folder, or what `describe` said of it, where that is at hand.
 
     Raises:
         InputError: a language or split that the folder does not have, or a file that is no Parquet.
@@ -232,10 +244,8 @@ def read(source: Path, split: str, languages: Iterable[str] | None = None, colum
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    about = describe(source)
-    wanted = about.languages if languages is None else list(dict.fromkeys(languages))  # named twice, asked once
-    if unknown := [language for language in wanted if language not in about.languages]:
-        raise InputError(f"{source}: no config {first_few(unknown)}; it has {first_few(about.languages, 20)}")
+    about = source if isinstance(source, About) else describe(source)
+    source, wanted = about.source, wanted_languages(about, languages)
     if missing := [language for language in wanted if (language, split) not in about.files]:
         raise InputError(f"{source}: no split {split!r} for {first_few(missing)}; it has {first_few({split for _, split in about.files})}")
     with readable(source):

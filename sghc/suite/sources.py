@@ -54,11 +54,12 @@ def own_name(source: Path) -> str:
     return f"own-{name}" if name in ("official", "altered", "starter") else name
 
 
-def from_built(source: Path) -> Suite:
-    """A folder that `sghatecheck build` wrote, read again."""
+def from_built(source: Path, languages: Iterable[str] | None = None) -> Suite:
+    """A folder that `sghatecheck build` wrote, read again, in some languages or all. InputError as `folder.read`."""
     about = folder.describe(source)
     suite = Suite(about.name, about.caution)
-    suite.tables = {(language, split): folder.read(source, split, [language]) for language, split in about.files}
+    wanted = folder.wanted_languages(about, languages)
+    suite.tables = {(language, split): folder.read(about, split, [language]) for language, split in about.files if language in wanted}
     return suite
 
 
