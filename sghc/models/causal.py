@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sghc.errors import InputError
-from sghc.models import adapters, asking, encoding, local, prompt, reader
+from sghc.models import adapters, asking, encoding, head, local, prompt, reader
 from sghc.models.asking import Ask
 from sghc.models.detector import Answer
 
@@ -81,8 +81,10 @@ class CausalDetector:
         self.pad = self.ends[0] if pad is None else pad  # whatever it is, the attention mask hides it
         self.batches = local.Batches(batch_size or (8 if self.model.device.type == "cpu" else 64))
         if adapter:
-            trial = [Row("", self.encode("It rains, and the bakers like tea.").ids, False)]
-            self.model, adapter_revision = adapters.put_on(self.model, adapter, adapter_revision, lambda model: self.next_logits(trial, model))
+            trial = [self.encode("It rains, and the bakers like tea.").ids]
+            look = lambda model: self.next_logits(trial, model=model)  # noqa: E731
+            self.model, adapter_revision = adapters.put_on(self.model, adapter, adapter_revision, look)
+        self.head = head.found(lambda text: self.encode(text).ids, self.model, self.accepted, self.next_logits)
         self.identity = {
             "kind": "causal",
             "model": local.shown_name(name),
@@ -121,7 +123,8 @@ class CausalDetector:
 
     def one_token(self, rows: list[Row]) -> list[Answer]:
         """Answers from one forward pass."""
-        logits = self.next_logits(rows)
+        ids = [row.ids for row in rows]
+        logits = self.next_logits(ids, self.head_of(ids))
         chosen = logits.argmax(-1).tolist()
         if self.decode == "constrained":
             chosen = [self.label_ids[code] for code in logits[:, self.label_ids].argmax(-1).tolist()]
@@ -132,40 +135,49 @@ class CausalDetector:
         import torch
         from transformers import LogitsProcessorList
 
-        first = First()
+        first, ids = First(), [row.ids for row in rows]
+        shared = self.head_of(ids)
         with torch.inference_mode():
             tokens = self.model.generate(
-                **self.batch(rows),
+                **self.batch(ids, shared),
+                **({"cache": shared.copies(len(ids))} if shared else {}),
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
                 pad_token_id=self.pad,
                 eos_token_id=self.ends,
                 logits_processor=LogitsProcessorList([first]),
             )
-        longest = max(len(row.ids) for row in rows)
+        longest = max(map(len, ids))
         told = self.scores(first.logits)
         return [self.read(row, new, *of_it) for row, new, of_it in zip(rows, tokens[:, longest:].tolist(), told, strict=True)]
 
-    def batch(self, rows: list[Row]) -> dict:
-        """Rows -> int64 tensors (n, longest), padded on the left: `input_ids` and the `attention_mask` that hides the padding."""
+    def head_of(self, rows: list[list[int]]) -> head.Head | None:
+        """The shared head, if all rows begin with it."""
+        return self.head if self.head and all(map(self.head.starts, rows)) else None
+
+    def batch(self, rows: list[list[int]], shared: head.Head | None = None) -> dict:
+        """Rows of tokens -> int64 tensors (n, longest): `input_ids`, and the `attention_mask` that hides padding, left of what is not shared."""
         import torch
 
-        longest = max(len(row.ids) for row in rows)
-        ids = [[self.pad] * (longest - len(row.ids)) + row.ids for row in rows]
-        mask = [[0] * (longest - len(row.ids)) + [1] * len(row.ids) for row in rows]
+        longest, kept = max(map(len, rows)), len(shared.ids) if shared else 0
+        ids = [row[:kept] + [self.pad] * (longest - len(row)) + row[kept:] for row in rows]
+        mask = [[1] * kept + [0] * (longest - len(row)) + [1] * (len(row) - kept) for row in rows]
         device = self.model.get_input_embeddings().weight.device
         return {"input_ids": torch.tensor(ids, device=device), "attention_mask": torch.tensor(mask, device=device)}
 
-    def next_logits(self, rows: list[Row], model=None):
-        """Rows -> float32 logits (n, vocabulary) of the token after the last. InputError where they are no numbers."""
+    def next_logits(self, rows: list[list[int]], shared: head.Head | None = None, model=None):
+        """Rows of tokens -> float32 logits (n, vocabulary) of the token after the last; all rows begin with the shared head, where one is given."""
         import torch
 
-        inputs = self.batch(rows)
+        inputs = self.batch(rows, shared)
         # positions count from the first real token, so that a case answers alike in every batch; models without (ALiBi) need none
-        options = {"position_ids": (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0), "logits_to_keep": 1, "use_cache": False}
-        options = {key: value for key, value in options.items() if key in self.accepted}
+        inputs |= {"position_ids": (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0), "logits_to_keep": 1, "use_cache": False}
+        if shared:
+            rest = {name: inputs[name][:, len(shared.ids) :] for name in ("input_ids", "position_ids")}
+            inputs |= rest | {"cache": shared.copies(len(rows)), "use_cache": True}
+        taken = {"input_ids", "attention_mask"} | self.accepted.keys()
         with torch.inference_mode():
-            return (model or self.model)(**inputs, **options).logits[:, -1].float()
+            return (model or self.model)(**{name: value for name, value in inputs.items() if name in taken}).logits[:, -1].float()
 
     def scores(self, logits) -> list[tuple[float | None, float | None]]:
         """Logits (n, vocabulary) -> (score, mass) of each row, as the class says. InputError where the logits are no numbers."""
