@@ -80,6 +80,8 @@ def predict(
     base_url: Annotated[Optional[str], typer.Option(help="An OpenAI-compatible endpoint, up to /v1; key in OPENAI_API_KEY.")] = None,  # noqa: UP045
     api: Annotated[Optional[Literal["chat", "completions"]], typer.Option(help="The endpoint's API. Default: chat.")] = None,  # noqa: UP045
     concurrency: Annotated[Optional[int], typer.Option(min=1, help="Calls to an endpoint at a time. Default: 8.")] = None,  # noqa: UP045
+    engine: Annotated[Optional[Literal["transformers", "vllm"]], typer.Option(help="What runs a language model here.")] = None,  # noqa: UP045
+    tensor_parallel: Annotated[Optional[int], typer.Option(min=1, help="GPUs that hold the model together, in vllm.")] = None,  # noqa: UP045
 ) -> None:
     """Ask a detector for every case, and write its answers as they come."""
     said = {name: value for name, value in locals().items() if value is not None}
