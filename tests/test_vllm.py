@@ -238,7 +238,7 @@ def test_options_of_other_engines_are_refused(vllm, llama):
         open_detector("json:loads", Options(engine="transformers"))
 
 
-def test_vllm_by_the_command(monkeypatch, vllm, llama, tmp_path, capsys):
+def test_two_workers_on_one_suite_by_the_command(monkeypatch, vllm, llama, tmp_path, capsys):
     from sghc import cli
     from sghc.suite import folder
     from sghc.suite.sources import STARTER, card_of, from_templates
@@ -253,8 +253,11 @@ def test_vllm_by_the_command(monkeypatch, vllm, llama, tmp_path, capsys):
             cli.main()
         return left.value.code or 0
 
-    assert command("--out", tmp_path / "p.jsonl") == 0
-    assert "60 of 60 cases answered" in capsys.readouterr().out
+    for more in (["--shard", "2/2"], ["--shard", "1/2"]):
+        assert command("--out", tmp_path / "p.jsonl", *more) == 0
+    assert "2 shards joined: 60 of 60 cases answered" in capsys.readouterr().out
+    assert command("--out", tmp_path / "whole.jsonl") == 0
+    assert (tmp_path / "p.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert json.loads((tmp_path / "p.run.json").read_text())["identity"]["engine"]["name"] == "vllm"
     monkeypatch.setitem(sys.modules, "vllm", None)
     assert command("--out", tmp_path / "absent.jsonl") == 1
