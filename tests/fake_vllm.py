@@ -1,6 +1,7 @@
 """A stand-in for vLLM, which needs a GPU: its documented signatures and checks, with a small model of transformers behind them, one prompt at a time.
 
-What a caller of vLLM 0.33 may say is written out, and anything else is a TypeError, as there; so is what its validation refuses a ValueError.
+What a caller may say, of what vLLM documented in September 2026, is written out, and anything else is a TypeError, as there; what its validation
+refuses is a ValueError. It stands for the interface alone: vLLM's own numbers, kernels and LoRA are not tested by it.
 `installed` puts it where `import vllm` finds it.
 """
 

@@ -1,7 +1,8 @@
 """A causal language model run by vLLM: the engine for models and suites that outgrow one GPU. The same tokens are asked and the same answers are read
 as with transformers (causal.py); what is computed in between is vLLM's.
 
-Written against the API of vLLM 0.33 as documented; the oldest with all that is used here is 0.20, whose SamplingParams brought `logprob_token_ids`.
+Written against the API that vLLM documented in September 2026 (0.33 is out since); the oldest release with all that is used here is 0.20, whose
+SamplingParams brought `logprob_token_ids`.
 """
 
 import hashlib
