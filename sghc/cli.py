@@ -80,19 +80,23 @@ def predict(
     base_url: Annotated[Optional[str], typer.Option(help="An OpenAI-compatible endpoint, up to /v1; key in OPENAI_API_KEY.")] = None,  # noqa: UP045
     api: Annotated[Optional[Literal["chat", "completions"]], typer.Option(help="The endpoint's API. Default: chat.")] = None,  # noqa: UP045
     concurrency: Annotated[Optional[int], typer.Option(min=1, help="Calls to an endpoint at a time. Default: 8.")] = None,  # noqa: UP045
+    engine: Annotated[Optional[Literal["transformers", "vllm"]], typer.Option(help="What runs a language model here.")] = None,  # noqa: UP045
+    tensor_parallel: Annotated[Optional[int], typer.Option(min=1, help="GPUs that hold the model together, in vllm.")] = None,  # noqa: UP045
+    shard: Annotated[Optional[str], typer.Option(help="K/N: as worker K of N on one folder, ask every N-th case; the last one joins.")] = None,  # noqa: UP045
 ) -> None:
     """Ask a detector for every case, and write its answers as they come."""
     said = {name: value for name, value in locals().items() if value is not None}
-    from sghc.models import asked, run
+    from sghc.models import asked, run, shards
     from sghc.models.opening import Options, open_detector
     from sghc.terminal import progress
 
     run.check_out(out)
     cases, what = asked.cases_of(suite, split, config, limit)
+    mine = shards.parse(shard, len(cases)) if shard else None
     detector = open_detector(model, Options(**{name: said[name] for name in Options.__dataclass_fields__ if name in said}))
-    with progress(len(cases), "asked") as told:
-        done = run.predict(detector, cases, what, out, told)
-    print(run.summary(done, out))
+    with progress(len(mine.of_cases(cases) if mine else cases), "asked") as told:
+        done = shards.predict(detector, cases, what, out, mine, told) if mine else run.predict(detector, cases, what, out, told)
+    print(shards.summary(done, mine, out) if mine else run.summary(done, out))
 
 
 @app.command()

@@ -10,13 +10,16 @@ from sghc.models.detector import Detector
 from sghc.models.reader import answer_words
 
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-LOCAL = {"revision", "max_length", "dtype", "device", "trust_remote_code"}
+MODEL = {"revision", "max_length", "dtype", "trust_remote_code"}
+LOCAL = MODEL | {"device", "engine"}
 ASKED = {"prompt", "answers"}
+CAUSAL = {"adapter", "base_model", "adapter_revision", "chat", "decode", "max_new_tokens"}
 TAKES = {  # the options that each kind of detector knows, besides batch_size
     "callable": set(),
     "endpoint": ASKED | {"base_url", "api", "max_new_tokens", "concurrency"},
     "classifier": LOCAL | {"hateful_label"},
-    "causal": LOCAL | ASKED | {"adapter", "base_model", "adapter_revision", "chat", "decode", "max_new_tokens"},
+    "causal": LOCAL | ASKED | CAUSAL,
+    "vllm": MODEL | ASKED | CAUSAL | {"engine", "tensor_parallel"},
 }
 
 
@@ -42,13 +45,16 @@ class Options:
     base_url: str | None = None
     api: str | None = None
     concurrency: int | None = None
+    engine: str | None = None
+    tensor_parallel: int | None = None
 
 
 def open_detector(model: str, options: Options) -> Detector:
     """The detector that `model` and its options name.
 
     Args:
-        model: `module:function`; a model's name at an endpoint, with base_url; else a folder, a hub id or a GGUF file for transformers.
+        model: `module:function`; a model's name at an endpoint, with base_url; else a folder or hub id for transformers or, by `engine`, for vLLM, or
+            a GGUF file.
 
     Raises:
         InputError: no such thing, an option of another kind of detector, or whatever the detector itself refuses.
@@ -67,19 +73,22 @@ def open_detector(model: str, options: Options) -> Detector:
         named = {} if ask is None else {"ask": ask, "prompt_name": options.prompt.name}
         named |= given(options, base_url="base_url", api="api", max_new_tokens="max_tokens", concurrency="concurrency")
         return EndpointDetector(model, words=words, **named)
-    local = given(options, **{name: name for name in (*LOCAL, "batch_size")})
+    local = given(options, **{name: name for name in (*TAKES[kind] - ASKED - {"engine", "hateful_label"}, "batch_size")})
     if kind == "classifier":
         from sghc.models.classifier import ClassifierDetector
 
         return ClassifierDetector(model, hateful_labels=options.hateful_label or None, **local)
-    from sghc.models.causal import CausalDetector
-
-    local |= given(options, **{name: name for name in ("adapter", "base_model", "adapter_revision", "chat", "decode", "max_new_tokens")})
-    return CausalDetector(model, ask=ask, prompt_name=options.prompt.name if options.prompt else None, words=words, **local)
+    if kind == "vllm":
+        from sghc.models.vllm_engine import VllmDetector as Causal
+    else:
+        from sghc.models.causal import CausalDetector as Causal
+    return Causal(model, ask=ask, prompt_name=options.prompt.name if options.prompt else None, words=words, **local)
 
 
 def kind_of(model: str, options: Options) -> str:
-    """callable, endpoint, classifier or causal; the last two by what the model's configuration says it is made for."""
+    """callable, endpoint, vllm, classifier or causal; the last two by what the model's configuration says it is made for."""
+    if options.engine == "vllm":
+        return "vllm"
     if options.base_url is not None:
         return "endpoint"
     if FUNCTION.fullmatch(model) and not Path(model).exists():

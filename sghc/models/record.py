@@ -19,8 +19,8 @@ class RunRecord(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     identity: dict
-    asked: dict  # suite, data (its fingerprint), split, configs, limit, n
-    partial: bool  # a sample of the cases, or a run that is not finished
+    asked: dict  # suite, data (its fingerprint), split, configs, limit, n (of the whole run), and shard (2/4) where there are shards
+    partial: bool  # a sample or a shard of the cases, or a run that is not finished
     counts: dict[str, int] = {}  # answered, rejected, failed, cut
     versions: dict[str, str]
     started: str

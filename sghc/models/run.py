@@ -142,7 +142,7 @@ def finish(run: record.RunRecord, cases: Sequence[Case], out: Path, failed: int)
     rejected = sum("output" in row and read_output(row["output"]) == REJECTED for row, _ in rows.values())
     cut = sum(row.get("cut", False) for row, _ in rows.values())
     run.counts = {"asked": len(cases), "answered": len(rows), "rejected": rejected, "failed": failed, "cut": cut}
-    run.partial = len(rows) < len(cases) or run.asked.get("limit") is not None
+    run.partial = len(rows) < len(cases) or run.asked.get("limit") is not None or "shard" in run.asked
     run.finished = record.now()
     record.write(run, out)
 
