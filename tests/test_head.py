@@ -54,7 +54,8 @@ def test_a_prompt_that_does_not_begin_with_the_head_is_computed_whole(folder):
 def test_a_prompt_that_begins_with_the_case_shares_at_most_what_the_tokenizer_puts_first(folder, tmp_path):
     (tmp_path / "last.txt").write_text("{{ text }}\nIs that hateful? 0 or 1:")
     detector = CausalDetector(folder, device="cpu", ask=from_file(tmp_path / "last.txt"))
-    assert detector.head is None or all(detector.head.ids == detector.tokenizer(text)["input_ids"][: len(detector.head.ids)] for text in ("tea", "茶"))
+    shared = detector.head.ids if detector.head else []
+    assert all(shared == detector.tokenizer(text)["input_ids"][: len(shared)] for text in ("tea", "茶"))
     answers = detector.answer(TEXTS)
     detector.head = None
     same(answers, detector.answer(TEXTS))
