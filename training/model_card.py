@@ -30,12 +30,11 @@ def card(*, title: str, base: str, revision: str | None, method: str, use: str, 
 
 # {title}
 
-> **Content warning.** This model was trained on hateful and offensive texts, and is meant to find such texts. It is often wrong, most of all in
-> languages, dialects and about groups that its training data hardly has. It is made for research on detectors. Do not let it alone decide about
-> what people may say.
+> **Content warning.** This model was trained on hateful and offensive texts, to find such texts. It is often wrong, most of all in languages and
+> about groups that its training data hardly has. It is made for research on detectors; do not let it alone decide what people may say.
 
-{method} The model fine-tuned is `{base}`{f" at revision `{revision}`" if revision else ""}. Labels: 0 non-hateful, 1 hateful. `recipe.yaml` has every choice;
-the values in it are the project's, where the paper (SGHateCheck, WOAH 2024) gives none.
+{method} It starts from `{base}`{f" at revision `{revision}`" if revision else ""}. Labels: 0 non-hateful, 1 hateful.
+`recipe.yaml` has every choice. The values in it are the project's own: the paper (SGHateCheck, WOAH 2024) gives none.
 
 ## Trained on
 
@@ -47,8 +46,8 @@ the values in it are the project's, where the paper (SGHateCheck, WOAH 2024) giv
 
 {scores_table(scores)}
 
-F1, precision and recall are the hateful label's, as in the paper's Table 2; macro F1 is the mean of both labels'. An output that is neither label is a
-wrong answer, and coverage is the share of outputs that are one. The last column is the macro F1 of always answering non-hateful. Nothing was
+F1, precision and recall are the hateful label's, as in the paper's Table 2; macro F1 is the mean of both labels'. An output that is neither label
+is a wrong answer, and coverage is the share of outputs that are one. The last column is the macro F1 of always answering non-hateful. Nothing was
 selected on these sets.
 
 ## Use

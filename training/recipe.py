@@ -74,8 +74,9 @@ def parse(kinds: Sequence[type], argv: Sequence[str] | None = None) -> tuple:
         raise InputError(f"{place}: {error}") from None
     keys = {action.dest for action in parser._actions}
     if unknown := [key.removeprefix("--") for key in unknown[::2]]:
-        near = {key: difflib.get_close_matches(key, keys, 1) for key in unknown}
-        raise InputError(f"{place}: unknown {first_few(f'{plain(key)}{f" (meant: {found[0]}?)" if found else ""}' for key, found in near.items())}")
+        near = [difflib.get_close_matches(key, keys, 1) for key in unknown]
+        names = [plain(key) + (f" (meant: {found[0]}?)" if found else "") for key, found in zip(unknown, near, strict=True)]
+        raise InputError(f"{place}: no such key: {first_few(names)}")
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return tuple(parsed)
@@ -94,7 +95,7 @@ def as_used(*parts) -> dict:
 
 
 def located(model: str) -> str:
-    """A folder or hub id; `package:NAME/FOLDER`, weights that lie inside an installed package, becomes the folder. InputError where it is not there."""
+    """A model's folder or hub id as given; for `package:NAME/FOLDER`, weights inside an installed package, the folder. InputError if not there."""
     if not model.startswith(PACKAGED):
         return model
     package, _, below = model.removeprefix(PACKAGED).partition("/")
