@@ -134,8 +134,8 @@ def read_waseem_hovy(folder: Path, split: str, hydrated: Path | None = None) -> 
         raise Absent(
             "waseem_hovy: its public files hold ids and labels, no texts; give the tweets as a CSV with columns id and text (--hydrated FILE)"
         )
-    texts = tweet_texts(hydrated)
     files |= {hydrated.name: fingerprint(hydrated)}
+    texts = tweet_texts(hydrated)
     both = {one for one, found in labels.items() if len(found) > 1}
     there = labels.keys() & texts.keys()
     posts = [(texts[one], min(found)) for one, found in labels.items() if one in there and one not in both]
