@@ -31,6 +31,18 @@ def saved(folder, architecture: str, **special):
     return str(folder)
 
 
+def encoder(folder, **changes):
+    """A random encoder without a head, in a folder with its tokenizer."""
+    import transformers as t
+
+    tokenizer = trained("pieces", pad_token="<unk>")
+    special = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None}
+    torch.manual_seed(5)
+    t.BertModel(t.BertConfig(**SIZE | special | {"initializer_range": 0.1} | changes)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
 def same(left, right):
     assert [(a.prediction, a.output, a.cut) for a in left] == [(a.prediction, a.output, a.cut) for a in right]
     assert [a.score for a in left] == pytest.approx([a.score for a in right], abs=1e-4)

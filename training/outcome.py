@@ -22,7 +22,7 @@ from sghc.files import write_whole
 
 RECIPE, CORPUS, SCORES, CARD = "recipe.yaml", "corpus.json", "held_out.json", "README.md"
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
-FREE = {"resume", "output_dir"}  # choices that make no other model
+FREE = {"resume", "output_dir", "data", "hydrated"}  # where things lie: corpus.json has what is in them
 
 
 # --- scores ---

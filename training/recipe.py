@@ -7,6 +7,7 @@ A key that no dataclass has is an error. What stands on the command line goes be
 
 import difflib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,7 @@ import corpora
 from sghc.errors import InputError, first_few, plain
 
 PACKAGED = "package:"
+UNWRITTEN = re.compile(r"\(os error \d+\)|inline_container|PytorchStreamWriter")
 
 
 @dataclass
@@ -57,29 +59,39 @@ def parse(kinds: Sequence[type], argv: Sequence[str] | None = None) -> tuple:
     Raises:
         InputError: no such recipe, no YAML, a key that is none, or values that do not go together. Wrong usage of the command line ends the process.
     """
-    import yaml
     from trl import TrlParser
 
     argv = list(sys.argv[1:] if argv is None else argv)
-    place = argv[argv.index("--config") + 1] if "--config" in argv[:-1] else "the command line"
     parser = TrlParser(kinds)
+    place = argv[argv.index("--config") + 1] if "--config" in argv[:-1] else None
+    if place:
+        check_keys(place, {action.dest for action in parser._actions})
     try:
-        *parsed, unknown, rest = parser.parse_args_and_config(argv, return_remaining_strings=True, separate_remaining_strings=True)
-    except OSError as error:
-        raise InputError(f"{place}: cannot be read ({error.strerror})") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise InputError(f"{place}: not readable as YAML{f' (line {mark.line + 1})' if mark else ''}") from None
+        *parsed, rest = parser.parse_args_and_config(argv, return_remaining_strings=True)
     except (ValueError, TypeError) as error:  # values that do not go together, such as two strategies
-        raise InputError(f"{place}: {error}") from None
-    keys = {action.dest for action in parser._actions}
-    if unknown := [key.removeprefix("--") for key in unknown[::2]]:
-        near = [difflib.get_close_matches(key, keys, 1) for key in unknown]
-        names = [plain(key) + (f" (meant: {found[0]}?)" if found else "") for key, found in zip(unknown, near, strict=True)]
-        raise InputError(f"{place}: no such key: {first_few(names)}")
+        raise InputError(f"{place or 'the command line'}: {error}") from None
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return tuple(parsed)
+
+
+def check_keys(place: str, known: set[str]) -> None:
+    """Raises InputError where a recipe is none, or has a key that no dataclass has."""
+    import yaml
+
+    try:
+        keys = yaml.safe_load(Path(place).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read ({error.strerror})") from None
+    except (ValueError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise InputError(f"{place}: not readable as YAML{f' (line {mark.line + 1})' if mark else ''}") from None
+    if not isinstance(keys, dict):
+        raise InputError(f"{place}: expected keys and values, such as `seed: 1`")
+    if unknown := [str(key) for key in keys if key not in known]:
+        near = [difflib.get_close_matches(key, known, 1) for key in unknown]
+        names = [plain(key) + (f" (meant: {found[0]}?)" if found else "") for key, found in zip(unknown, near, strict=True)]
+        raise InputError(f"{place}: no such key: {first_few(names)}")
 
 
 def as_used(*parts) -> dict:
@@ -116,6 +128,17 @@ def main(run: Callable[[], Mapping]) -> None:
     except KeyboardInterrupt:
         print(f"{Path(sys.argv[0]).name}: stopped; the checkpoints written so far stay, and --resume goes on from the last", file=sys.stderr)
         sys.exit(130)
-    except OSError as error:
-        print(f"{Path(sys.argv[0]).name}: cannot write ({error.strerror or error}); checkpoints written before stay usable", file=sys.stderr)
+    except Exception as error:
+        if not is_unwritten(error):
+            raise
+        lines = (getattr(error, "strerror", None) or str(error)).splitlines()
+        print(
+            f"{Path(sys.argv[0]).name}: cannot write ({lines[0] if lines else type(error).__name__}); checkpoints that are whole stay",
+            file=sys.stderr,
+        )
         sys.exit(1)
+
+
+def is_unwritten(error: Exception) -> bool:
+    """Whether an error is of a file that could not be written, as on a full disk: safetensors and torch have their own words for it."""
+    return isinstance(error, OSError) or bool(UNWRITTEN.search(str(error)))
