@@ -99,7 +99,7 @@ def as_used(*parts) -> dict:
     recipe = {}
     for part in parts:
         if hasattr(part, "to_dict"):
-            defaults = type(part)(output_dir="").to_dict()
+            defaults = type(part)(output_dir="", use_cpu=True).to_dict() | {"use_cpu": False}  # TRL's own ask for a GPU
             recipe |= {key: value for key, value in part.to_dict().items() if key == "output_dir" or value != defaults.get(key)}
         else:
             recipe |= asdict(part)
@@ -107,15 +107,15 @@ def as_used(*parts) -> dict:
 
 
 def located(model: str) -> str:
-    """A model's folder or hub id as given; for `package:NAME/FOLDER`, weights inside an installed package, the folder. InputError if not there."""
+    """A model's folder or hub id as given; for `package:NAME/PATH`, weights inside an installed package, the path. InputError if not there."""
     if not model.startswith(PACKAGED):
         return model
     package, _, below = model.removeprefix(PACKAGED).partition("/")
     found = importlib.util.find_spec(package) if package.isidentifier() else None
     for top in (found and found.submodule_search_locations) or ():
-        if (Path(top) / below).is_dir():
+        if (Path(top) / below).exists():
             return str(Path(top) / below)
-    raise InputError(f"{model}: no folder {plain(below)} in a package {plain(package)} that is installed here; pip install it first")
+    raise InputError(f"{model}: no {plain(below)} in a package {plain(package)} that is installed here; pip install it first")
 
 
 def main(run: Callable[[], Mapping]) -> None:

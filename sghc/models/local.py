@@ -12,7 +12,16 @@ SAMPLED = 1024  # values of each weight that its digest is made of
 SECRET = re.compile(r"\bhf_[A-Za-z0-9]{20,}|\bsk-[\w-]{20,}|(?<=//)[^/@\s]+@|\?\S+")  # tokens, credentials and queries of addresses
 
 
-def load(auto_class: str, name: str, revision: str | None, dtype: str | None, device: str | None, trust_remote_code: bool, harmless: str = "$^"):
+def load(
+    auto_class: str,
+    name: str,
+    revision: str | None,
+    dtype: str | None,
+    device: str | None,
+    trust_remote_code: bool,
+    harmless: str = "$^",
+    quantization=None,
+):
     """A model with every weight it has a place for, its tokenizer, and the hub's commit that both are of (None for a local one).
 
     transformers fills what a checkpoint lacks with random numbers, and leaves what it has no place for, with no more than a note: an architecture
@@ -24,6 +33,7 @@ def load(auto_class: str, name: str, revision: str | None, dtype: str | None, de
         dtype: a name such as "bfloat16"; None is the stored one on a GPU, float32 on a CPU.
         device: "cpu", "cuda", "cuda:1", "auto" (spread by accelerate), None for a GPU where there is one.
         harmless: a pattern of weights that may stand in a checkpoint without a place.
+        quantization: a quantization_config of transformers, for a model that is loaded onto a GPU with fewer bits a weight.
 
     Raises:
         InputError: an unknown model, no network, a broken file, missing or unexpected weights, code of its own that was not asked for.
@@ -42,12 +52,13 @@ def load(auto_class: str, name: str, revision: str | None, dtype: str | None, de
     own_code = {"trust_remote_code": trust_remote_code} | ({"code_revision": commit} if trust_remote_code else {})
     weights = {"dtype": dtype or ("float32" if device == "cpu" else "auto"), "output_loading_info": True}
     weights |= {"device_map": "auto"} if device == "auto" else {}
+    weights |= {"quantization_config": quantization, "device_map": {"": device}} if quantization else {}
     tokenizer = attempt(name, lambda: transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=trust_remote_code, **options))
     model, report = attempt(name, lambda: getattr(transformers, auto_class).from_pretrained(source, **options, **own_code, **weights))
     if getattr(model, "_hf_peft_config_loaded", False):
         raise InputError(f"{shown_name(name)}: holds an adapter, not a model; give it as the adapter")
     refuse_gaps(name, report, harmless)
-    if device != "auto":
+    if device != "auto" and not quantization:
         model = attempt(name, lambda: model.to(device))
     return model.eval(), tokenizer, commit
 
