@@ -40,7 +40,7 @@ def card(*, title: str, base: str, revision: str | None, method: str, use: str, 
 
 {corpus_table(counts)}
 
-{corpus_remarks(counts)}
+{corpus_remarks(counts)} Each source has a licence of its own: see its repository.
 
 ## Held-out scores
 
@@ -89,5 +89,6 @@ def scores_table(scores: Mapping) -> str:
 
 
 def key_facts(recipe: Mapping) -> str:
-    names = ("num_train_epochs", "max_steps", "learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "max_length", "seed")
+    names = ("num_train_epochs", "max_steps", "learning_rate", "effective_batch_size", "per_device_train_batch_size", "gradient_accumulation_steps")
+    names += ("max_length", "seed")
     return ", ".join(f"{name.replace('_', ' ')} {recipe[name]}" for name in names if recipe.get(name) is not None) or "see recipe.yaml"

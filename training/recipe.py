@@ -38,12 +38,11 @@ class Data:
 
 
 def open_data(data: Data) -> tuple[corpora.Corpus, dict]:
-    """What to train on, and held-out set -> pyarrow table of its rows. InputError as `corpora.training`."""
+    """What to train on, told on stderr, and held-out set -> pyarrow table of its rows. InputError as `corpora.training`."""
     folder, suites = Path(data.data), [Path(one) for one in data.suites]
-    if strange := [name for name in data.held_out if name not in corpora.HELD_OUT]:
-        raise InputError(f"{first_few(map(plain, strange))}: no held-out set; there are {first_few(corpora.HELD_OUT)}")
     hydrated = Path(data.hydrated) if data.hydrated else None
-    corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites)
+    corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites, held_out=data.held_out)
+    print("\n".join(corpora.told(corpus.counts)), file=sys.stderr)
     if data.sample is not None:
         rows = corpora.sample(corpus.rows, data.sample, data.sample_seed)
         corpus = corpora.Corpus(rows, corpus.counts | {"sampled": len(rows)})
@@ -99,23 +98,23 @@ def as_used(*parts) -> dict:
     recipe = {}
     for part in parts:
         if hasattr(part, "to_dict"):
-            defaults = type(part)(output_dir="").to_dict()
+            defaults = type(part)(output_dir="", use_cpu=True).to_dict() | {"use_cpu": False}  # TRL's own ask for a GPU
             recipe |= {key: value for key, value in part.to_dict().items() if key == "output_dir" or value != defaults.get(key)}
         else:
             recipe |= asdict(part)
-    return recipe
+    return {key: value for key, value in recipe.items() if not key.endswith("_token")}
 
 
 def located(model: str) -> str:
-    """A model's folder or hub id as given; for `package:NAME/FOLDER`, weights inside an installed package, the folder. InputError if not there."""
+    """A model's folder or hub id as given; for `package:NAME/PATH`, weights inside an installed package, the path. InputError if not there."""
     if not model.startswith(PACKAGED):
         return model
     package, _, below = model.removeprefix(PACKAGED).partition("/")
     found = importlib.util.find_spec(package) if package.isidentifier() else None
     for top in (found and found.submodule_search_locations) or ():
-        if (Path(top) / below).is_dir():
+        if (Path(top) / below).exists():
             return str(Path(top) / below)
-    raise InputError(f"{model}: no folder {plain(below)} in a package {plain(package)} that is installed here; pip install it first")
+    raise InputError(f"{model}: no {plain(below)} in a package {plain(package)} that is installed here; pip install it first")
 
 
 def main(run: Callable[[], Mapping]) -> None:
