@@ -46,24 +46,25 @@ def load(base: Base, trust_remote_code: bool, local_rank: int = 0):
     """The model, its tokenizer and the hub's commit. On the CPU, from where the trainer takes it; in 4 bits on this process's GPU.
 
     Raises:
-        InputError: as local.load; and for modules to train that the model does not have.
+        InputError: as local.load.
     """
-    import torch
-
-    name, quantization = recipe.located(base.model), None
-    if base.load_in_4bit:
-        from transformers import BitsAndBytesConfig
-
-        kind = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True}
-        quantization = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, base.dtype), **kind)
-    device = f"cuda:{local_rank}" if quantization else "cpu"
-    model, tokenizer, commit = local.load(
-        "AutoModelForCausalLM", name, base.revision, base.dtype, device, trust_remote_code, quantization=quantization
-    )
-    if name.endswith(".gguf"):
-        model.hf_quantizer = None  # the weights were unpacked, nothing is quantized any more
-    model.name_or_path = name  # an adapter's configuration says it; transformers keeps of a GGUF file its folder only
+    name = recipe.located(base.model)
+    device = f"cuda:{local_rank}" if base.load_in_4bit else "cpu"
+    loading = {"device": device, "trust_remote_code": trust_remote_code, "quantization": quantization(base, name)}
+    model, tokenizer, commit = local.load("AutoModelForCausalLM", name, base.revision, base.dtype, **loading)
+    model.name_or_path = name  # goes into the adapter's configuration; transformers keeps of a GGUF file its folder only
     return model, tokenizer, commit
+
+
+def quantization(base: Base, name: str):
+    """How the weights are held: in 4 bits, as they are (None), or unpacked where a GGUF file has them packed."""
+    import torch
+    import transformers
+
+    if base.load_in_4bit:
+        kind = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": getattr(torch, base.dtype)}
+        return transformers.BitsAndBytesConfig(load_in_4bit=True, **kind)
+    return transformers.GgufConfig(dequantize=True) if name.endswith(".gguf") else None
 
 
 def config(base: Base, model, commit: str | None):
