@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,8 +15,10 @@ from toy_corpora import Toy
 torch = pytest.importorskip("torch")
 
 from tiny_models import encoder  # noqa: E402
+from transformers import TrainingArguments  # noqa: E402
 
 import classifier  # noqa: E402
+import corpora  # noqa: E402
 import outcome  # noqa: E402
 import recipe  # noqa: E402
 from sghc.errors import InputError  # noqa: E402
@@ -194,10 +197,11 @@ def test_recipes_that_are_none(tmp_path, written, message):
     ("more", "message"),
     [
         (["--model", "nobody/has-this"], "nobody/has-this: cannot be loaded"),
-        (["--model", "package:pytest/nothing"], "no folder nothing in a package pytest that is installed here"),
+        (["--model", "package:pytest/nothing"], "nothing in a package pytest that is installed here"),
         (["--model", "package:not_there_at_all/model"], "in a package not_there_at_all that is installed here"),
         (["--held_out", "hatem"], "hatem: no held-out set"),
         (["--corpus", "multiset"], "or leave out what is not at hand: --without waseem_hovy$"),
+        (["--corpus", "hatexplain:val", "--held_out", "hatexplain_val"], "hatexplain_val: is to be held out, and hatexplain:val to be trained on"),
         (["--sample", "97"], "a sample of 97 rows was asked for, and there are 96"),
         (["--max_length", "65"], "max_length is 65, and the model takes 64 tokens"),
         (["--eval_strategy", "epoch"], "eval_dataset"),
@@ -254,10 +258,31 @@ def test_a_full_disk(place, capsys, kilobytes):
     assert train(place, name, "--resume")["hatexplain_test"]["n"] == 60
 
 
+@pytest.mark.parametrize("name", ["mbert-engset", "mbert-multiset", "minilm-demo"])
+def test_the_recipes_that_are_here(name):
+    """Every key is known, every value is of its kind, and what matters is said."""
+    place = Path(classifier.__file__).parent / "recipes" / f"{name}.yaml"
+    options, data, arguments = recipe.parse((classifier.Options, recipe.Data, TrainingArguments), ["--config", str(place), "--bf16", "false"])
+    assert corpora.chosen(data.corpus)
+    assert {*data.held_out} <= {*corpora.TESTS}
+    assert (data.suites, arguments.output_dir) == (["sghatecheck"], f"trained/{name}")
+    assert (options.max_length, arguments.warmup_steps) == (128 if name == "minilm-demo" else 256, 0.1)
+    assert isinstance(arguments.learning_rate, float)
+    assert 1e-5 <= arguments.learning_rate <= 1e-4
+
+
+def test_no_token_stands_in_a_recipe():
+    used = recipe.as_used(TrainingArguments(output_dir="here", use_cpu=True, hub_token="hf_secret", seed=3))
+    assert (used["output_dir"], used["seed"]) == ("here", 3)
+    assert "hf_secret" not in str(used)
+    assert "hub_token" not in used
+
+
 def test_the_script(place):
     choices = ["--config", str(place / "recipe.yaml"), "--output_dir", str(place / "script"), "--max_steps", "1"]
     done = subprocess.run([sys.executable, classifier.__file__, *choices], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-500:]
+    assert "hatem: 96 rows to train on, 48 hateful (the paper: 4,892 rows)" in done.stderr
     assert re.search(r"^hatexplain_test: n 60, accuracy \d\.\d{3}, F1 \d\.\d{3}, macro F1 \d\.\d{3}$", done.stdout, re.MULTILINE)
 
 

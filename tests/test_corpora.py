@@ -97,6 +97,15 @@ def test_repeated_and_conflicting_texts_stay_and_are_counted(toy):
     assert counts["dropped"] == {"empty text": 1}
 
 
+def test_counts_in_words(toy):
+    toy.cold["train"].append(("雪很白", 0))
+    assert corpora.told(corpora.training("cold,hatem", toy.write()).counts) == [
+        "cold,hatem: 4 rows to train on, 2 hateful (the paper: 30,618 rows)",
+        "  cold:train: 2 of 3 rows, 1 hateful (the paper: 25,726 rows); left out: 1 in a held-out set",
+        "  hatem:train: 2 of 2 rows, 1 hateful (the paper: 4,892 rows)",
+    ]
+
+
 # --- what never enters training ---
 
 
@@ -118,6 +127,20 @@ def test_the_test_set_of_a_source_in_use_must_be_there(toy):
         corpora.training("cold", folder)
     corpus = corpora.training("engset", folder, hydrated=toy.hydrated)
     assert corpus.counts["held_out"] == {"taken_out": ["hatexplain_test"], "absent": ["cold_test"]}
+
+
+def test_other_held_out_sets_are_taken_out_when_they_are_asked_for(toy):
+    toy.cold["train"] += [("花园很大", 1), ("树", 0)]
+    folder = toy.write()
+    assert len(corpora.training("cold", folder).rows) == 4
+    corpus = corpora.training("cold", folder, held_out=["cold_dev", "cold_test"])
+    assert corpus.rows["text"].to_pylist() == ["面包师爱喝茶", "下雨了", "树"]
+    assert corpus.counts["held_out"]["taken_out"] == ["cold_dev", "cold_test", "hatexplain_test"]
+    with pytest.raises(InputError, match="cold_dev: is to be held out, and cold:dev to be trained on"):
+        corpora.training("cold:dev,hatem", folder, held_out=["cold_dev"])
+    (folder / "cold/COLDataset/dev.csv").unlink()
+    with pytest.raises(InputError, match="cold_dev is needed to keep its texts out of training"):
+        corpora.training("hatem", folder, held_out=["cold_dev"])
 
 
 @pytest.mark.parametrize("name", ["hatexplain:test", "hatem,cold:test"])

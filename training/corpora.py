@@ -49,8 +49,9 @@ def training(
     without: Iterable[str] = (),
     hydrated: Path | None = None,
     suites: Iterable[Path] = (),
+    held_out: Iterable[str] = (),
 ) -> Corpus:
-    """A corpus to train on.
+    """A corpus to train on. No text of a test set is in it, whichever sets are asked for.
 
     Args:
         name: "engset", "multiset", or sources (a list, or with commas), each as `source` (its training split) or `source:split`.
@@ -58,25 +59,26 @@ def training(
         without: sources to leave out, where they are not at hand; the counts say so.
         hydrated: the tweets of waseem_hovy, a CSV with columns id and text.
         suites: folders that `sghatecheck build` wrote, whose texts must not be among the rows.
+        held_out: sets, beside the test sets, whose texts are taken out too, such as cold_dev.
 
     Raises:
-        InputError: an unknown name, sources that are not there (all of them in one message), a text of a suite or a file with its canary, whatever
-            is wrong with a file, no rows, or rows of one label alone.
+        InputError: an unknown name, a held-out set that is to be trained on, sources that are not there (all of them in one message), a text of a
+            suite or a file with its canary, whatever is wrong with a file, no rows, or rows of one label alone.
     """
     wanted, without = chosen(name), sorted(set(without))
     if strange := [one for one in without if one not in {source for source, _ in wanted}]:
         raise InputError(f"without: {first_few(map(plain, strange))} is not among the sources {first_few(dict.fromkeys(s for s, _ in wanted))}")
     wanted = [(source, split) for source, split in wanted if source not in without]
     parts = read_all(wanted, folder, hydrated)
-    tests, missing = test_keys(folder, {source for source, _ in wanted})
-    taken_out = {key for keys in tests.values() for key in keys}
+    held, missing = held_out_keys(folder, wanted, held_out)
+    taken_out = {key for keys in held.values() for key in keys}
     tables = {part: kept(found, taken_out) for part, found in parts.items()}
     corpus = put_together(name if isinstance(name, str) else ",".join(name), tables)
     checked = refuse_suite_texts(corpus.rows, suites)
     whole = NAMED.get(corpus.counts["name"], corpus.counts["name"]).split(",")
     expected = [SOURCES[source].splits[split] for source, split in map(parsed, whole)]
     about = {"expected": None if None in expected else sum(expected), "without": without}
-    about |= {"held_out": {"taken_out": sorted(tests), "absent": missing}, "suites": checked}
+    about |= {"held_out": {"taken_out": sorted(held), "absent": missing}, "suites": checked}
     labels = set(corpus.rows["label"].to_pylist())
     if len(labels) < 2:
         raise InputError(
@@ -91,9 +93,8 @@ def held_out(name: str, folder: Path) -> Corpus:
     Raises:
         InputError: an unknown name, or whatever is wrong with its files.
     """
-    if name not in HELD_OUT:
-        raise InputError(f"{plain(name)}: no held-out set; there are {first_few(HELD_OUT)}")
-    corpus = put_together(name, {HELD_OUT[name]: read(HELD_OUT[name][0], folder, HELD_OUT[name][1])})
+    source, split = place_of(name)
+    corpus = put_together(name, {(source, split): read(source, folder, split)})
     if not corpus.rows:
         raise InputError(f"{name}: no rows in it")
     return corpus
@@ -115,6 +116,20 @@ def sample(rows: "pyarrow.Table", n: int, seed: int) -> "pyarrow.Table":
         sizes[stratum] += 1
     pick = random.Random(seed).sample
     return rows.take(sorted(i for stratum, size in sizes.items() for i in pick(strata[stratum], size)))
+
+
+def told(counts: dict) -> list[str]:
+    """The counts in a few lines, for a terminal."""
+    lines = [f"{counts['name']}: {counts['rows']:,} rows to train on, {counts['hateful']:,} hateful" + paper(counts["expected"])]
+    for name, one in counts["sources"].items():
+        dropped = [f"{n:,} {reason}" for reason, n in one["dropped"].items()]
+        left_out = f"; left out: {', '.join(dropped)}" if dropped else ""
+        lines.append(f"  {name}: {one['used']:,} of {one['read']:,} rows, {one['hateful']:,} hateful{paper(one['expected'])}{left_out}")
+    return lines
+
+
+def paper(expected: int | None) -> str:
+    return f" (the paper: {expected:,} rows)" if expected else ""
 
 
 # --- how a corpus is made ---
@@ -155,17 +170,27 @@ def read_all(wanted: list[tuple[str, str]], folder: Path, hydrated: Path | None)
     return parts
 
 
-def test_keys(folder: Path, sources: set[str]) -> tuple[dict[str, set[str]], list[str]]:
-    """The texts, as keys, of each test set that is there, and the names of those that are not: that of a source in use must be."""
-    keys, missing = {}, []
-    for name, (source, split) in TESTS.items():
+def held_out_keys(folder: Path, wanted: list[tuple[str, str]], more: Iterable[str]) -> tuple[dict[str, set[str]], list[str]]:
+    """The texts, as keys, of each held-out set, and the test sets that are not there: that of a source in use must be, and so must `more`."""
+    keys, missing, needed = {}, [], {source for source, _ in wanted}
+    for name in dict.fromkeys([*TESTS, *more]):
+        source, split = place_of(name)
+        if (source, split) in wanted:
+            raise InputError(f"{name}: is to be held out, and {source}:{split} to be trained on; leave one of them out")
         try:
             keys[name] = {key(text) for text, _ in read(source, folder, split).posts}
         except Absent as error:
-            if source in sources:
+            if source in needed or name not in TESTS:
                 raise InputError(f"{error}\n{name} is needed to keep its texts out of training") from None
             missing.append(name)
     return keys, missing
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """(source, split) of a held-out set. InputError where it is none."""
+    if name not in HELD_OUT:
+        raise InputError(f"{plain(name)}: no held-out set; there are {first_few(HELD_OUT)}")
+    return HELD_OUT[name]
 
 
 def kept(found: Read, taken_out: set[str]) -> Read:

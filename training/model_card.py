@@ -40,7 +40,7 @@ def card(*, title: str, base: str, revision: str | None, method: str, use: str, 
 
 {corpus_table(counts)}
 
-{corpus_remarks(counts)}
+{corpus_remarks(counts)} Each source has a licence of its own: see its repository.
 
 ## Held-out scores
 

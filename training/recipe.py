@@ -38,12 +38,11 @@ class Data:
 
 
 def open_data(data: Data) -> tuple[corpora.Corpus, dict]:
-    """What to train on, and held-out set -> pyarrow table of its rows. InputError as `corpora.training`."""
+    """What to train on, told on stderr, and held-out set -> pyarrow table of its rows. InputError as `corpora.training`."""
     folder, suites = Path(data.data), [Path(one) for one in data.suites]
-    if strange := [name for name in data.held_out if name not in corpora.HELD_OUT]:
-        raise InputError(f"{first_few(map(plain, strange))}: no held-out set; there are {first_few(corpora.HELD_OUT)}")
     hydrated = Path(data.hydrated) if data.hydrated else None
-    corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites)
+    corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites, held_out=data.held_out)
+    print("\n".join(corpora.told(corpus.counts)), file=sys.stderr)
     if data.sample is not None:
         rows = corpora.sample(corpus.rows, data.sample, data.sample_seed)
         corpus = corpora.Corpus(rows, corpus.counts | {"sampled": len(rows)})
@@ -103,7 +102,7 @@ def as_used(*parts) -> dict:
             recipe |= {key: value for key, value in part.to_dict().items() if key == "output_dir" or value != defaults.get(key)}
         else:
             recipe |= asdict(part)
-    return recipe
+    return {key: value for key, value in recipe.items() if not key.endswith("_token")}
 
 
 def located(model: str) -> str:
