@@ -1,6 +1,9 @@
 """training/sft.py, end to end on a toy task: a tiny random model learns it, and what is written is what predict reads."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ from sghc.models.causal import CausalDetector  # noqa: E402
 from sghc.models.opening import Options, open_detector  # noqa: E402
 
 BEFORE = "cold_test, without the adapter"
+ROOT = Path(__file__).parents[1]
 SHORT = {"max_steps": 4, "save_steps": 2, "save_strategy": "steps", "held_out_sample": 12}
 
 
@@ -159,6 +163,24 @@ def test_a_full_disk(base, data, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, size)
     assert sft.train(toy.argv(base, data, tmp_path, **SHORT, resume=True))["cold_test"]["n"] == 12
+
+
+def test_two_processes_train_the_same(base, data, tmp_path):
+    """On the CPU; the same rows make a step, so that the same matrices are learned. Scores are left to one process."""
+    changes = {"max_steps": 4, "save_strategy": "no", "held_out_sample": 12}
+    sft.train(toy.argv(base, data, tmp_path / "one", **changes))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(Path(sft.__file__))]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, *toy.argv(base, data, tmp_path / "two", **changes)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    expected, found = learned(tmp_path / "one"), learned(tmp_path / "two")
+    assert all(torch.allclose(found[name], weight, atol=1e-5) for name, weight in expected.items())
+    assert f"--config {tmp_path}/two/recipe.yaml --resume" in done.stdout
+    assert not (tmp_path / "two/held_out.json").exists()
+    scores = sft.train(["--config", str(tmp_path / "two/recipe.yaml"), "--resume"])
+    assert scores == json.loads((tmp_path / "one/held_out.json").read_text())
 
 
 def test_weights_are_of_the_type_that_was_asked_for(base, data, tmp_path, monkeypatch):
