@@ -9,6 +9,7 @@ import pytest
 from toy_corpora import Toy
 
 import corpora
+import recipe
 from sghc.errors import InputError
 from sghc.suite.cases import CANARY
 
@@ -288,6 +289,23 @@ def test_a_sample_keeps_the_shares_of_sources_and_labels(toy):
     for n in (0, 151):
         with pytest.raises(InputError, match=f"a sample of {n} rows was asked for, and there are 150"):
             corpora.sample(rows, n, 0)
+
+
+def test_an_even_sample_has_as_many_rows_of_each_source_and_label(toy):
+    toy.hatem = [(f"hujan {n}", "yes" if n < 60 else "no") for n in range(100)]
+    toy.cold["train"] = [(f"茶 {n}", int(n < 10)) for n in range(50)]
+    rows = corpora.training("cold,hatem", toy.write()).rows
+    some = corpora.sample(rows, 22, 3, evenly=True)
+    counts = Counter(zip(some["source"].to_pylist(), some["label"].to_pylist(), strict=True))
+    assert counts == {("cold", 0): 6, ("cold", 1): 6, ("hatem", 0): 5, ("hatem", 1): 5}
+    assert some.equals(corpora.sample(rows, 22, 3, evenly=True))
+    with pytest.raises(InputError, match="an even part of 11 rows was asked for, and cold has 10 of label 1"):
+        corpora.sample(rows, 44, 3, evenly=True)
+
+
+def test_an_even_sample_needs_its_number_of_rows(toy):
+    with pytest.raises(InputError, match="give sample, the number of rows, too"):
+        recipe.open_data(recipe.Data(data=str(toy.write()), sample_evenly=True))
 
 
 # --- the public files ---

@@ -100,20 +100,26 @@ def held_out(name: str, folder: Path) -> Corpus:
     return corpus
 
 
-def sample(rows: "pyarrow.Table", n: int, seed: int) -> "pyarrow.Table":
-    """`n` rows, always the same for a seed, each source and label by its share; in the order of `rows`.
+def sample(rows: "pyarrow.Table", n: int, seed: int, evenly: bool = False) -> "pyarrow.Table":
+    """`n` rows, always the same for a seed, in the order of `rows`: each source and label by its share, or each as often where `evenly`.
 
-    Shares are rounded by largest remainders, so each is met to less than one row. InputError unless 1 <= n <= rows.
+    Shares are rounded by largest remainders, so each is met to less than one row.
+
+    Raises:
+        InputError: unless 1 <= n <= rows; or a source and label has fewer rows than its even part.
     """
     if not 1 <= n <= len(rows):
         raise InputError(f"a sample of {n:,} rows was asked for, and there are {len(rows):,}")
     strata = defaultdict(list)
     for i, stratum in enumerate(zip(rows["source"].to_pylist(), rows["label"].to_pylist(), strict=True)):
         strata[stratum].append(i)
-    shares = {stratum: n * len(members) / len(rows) for stratum, members in sorted(strata.items())}
+    shares = {stratum: n / len(strata) if evenly else n * len(members) / len(rows) for stratum, members in sorted(strata.items())}
     sizes = {stratum: int(share) for stratum, share in shares.items()}
     for stratum in sorted(shares, key=lambda one: sizes[one] - shares[one])[: n - sum(sizes.values())]:
         sizes[stratum] += 1
+    if short := [stratum for stratum, members in strata.items() if sizes[stratum] > len(members)]:
+        source, label = short[0]
+        raise InputError(f"an even part of {sizes[short[0]]:,} rows was asked for, and {source} has {len(strata[short[0]]):,} of label {label}")
     pick = random.Random(seed).sample
     return rows.take(sorted(i for stratum, size in sizes.items() for i in pick(strata[stratum], size)))
 
