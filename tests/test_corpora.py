@@ -291,21 +291,36 @@ def test_a_sample_keeps_the_shares_of_sources_and_labels(toy):
             corpora.sample(rows, n, 0)
 
 
-def test_an_even_sample_has_as_many_rows_of_each_source_and_label(toy):
+def test_a_sample_of_each_source_keeps_the_shares_of_labels(toy):
     toy.hatem = [(f"hujan {n}", "yes" if n < 60 else "no") for n in range(100)]
     toy.cold["train"] = [(f"茶 {n}", int(n < 10)) for n in range(50)]
     rows = corpora.training("cold,hatem", toy.write()).rows
-    some = corpora.sample(rows, 22, 3, evenly=True)
+    some = corpora.sample_each(rows, ["hatem=10", "cold=20"], 3)
     counts = Counter(zip(some["source"].to_pylist(), some["label"].to_pylist(), strict=True))
-    assert counts == {("cold", 0): 6, ("cold", 1): 6, ("hatem", 0): 5, ("hatem", 1): 5}
-    assert some.equals(corpora.sample(rows, 22, 3, evenly=True))
-    with pytest.raises(InputError, match="an even part of 11 rows was asked for, and cold has 10 of label 1"):
-        corpora.sample(rows, 44, 3, evenly=True)
+    assert counts == {("hatem", 0): 4, ("hatem", 1): 6, ("cold", 0): 16, ("cold", 1): 4}
+    assert some.equals(corpora.sample_each(rows, ["hatem=10", "cold=20"], 3))
 
 
-def test_an_even_sample_needs_its_number_of_rows(toy):
-    with pytest.raises(InputError, match="give sample, the number of rows, too"):
-        recipe.open_data(recipe.Data(data=str(toy.write()), sample_evenly=True))
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (["cold=2"], "a sample of cold was asked for, and the rows are of cold, hatem"),
+        (["cold=2", "tea=3"], "a sample of cold, tea was asked for"),
+        (["cold=2", "cold=3"], "cold: expected SOURCE=N once"),
+        (["cold", "hatem=3"], "cold: expected SOURCE=N"),
+        (["cold=-1", "hatem=3"], "cold: expected SOURCE=N"),
+        (["cold=0", "hatem=1"], "cold=0: a sample of these was asked for"),
+        (["cold=2", "hatem=999"], "hatem=999: a sample of these was asked for, and there are "),
+    ],
+)
+def test_sizes_that_are_none(toy, sizes, message):
+    with pytest.raises(InputError, match=message):
+        corpora.sample_each(corpora.training("cold,hatem", toy.write()).rows, sizes, 0)
+
+
+def test_one_way_to_say_how_many_rows(toy):
+    with pytest.raises(InputError, match="sample and sample_each are two ways"):
+        recipe.open_data(recipe.Data(data=str(toy.write()), sample=3, sample_each=["cold=2"]))
 
 
 # --- the public files ---

@@ -100,28 +100,48 @@ def held_out(name: str, folder: Path) -> Corpus:
     return corpus
 
 
-def sample(rows: "pyarrow.Table", n: int, seed: int, evenly: bool = False) -> "pyarrow.Table":
-    """`n` rows, always the same for a seed, in the order of `rows`: each source and label by its share, or each as often where `evenly`.
+def sample(rows: "pyarrow.Table", n: int, seed: int) -> "pyarrow.Table":
+    """`n` rows, always the same for a seed, each source and label by its share; in the order of `rows`.
 
-    Shares are rounded by largest remainders, so each is met to less than one row.
-
-    Raises:
-        InputError: unless 1 <= n <= rows; or a source and label has fewer rows than its even part.
+    Shares are rounded by largest remainders, so each is met to less than one row. InputError unless 1 <= n <= rows.
     """
     if not 1 <= n <= len(rows):
         raise InputError(f"a sample of {n:,} rows was asked for, and there are {len(rows):,}")
     strata = defaultdict(list)
     for i, stratum in enumerate(zip(rows["source"].to_pylist(), rows["label"].to_pylist(), strict=True)):
         strata[stratum].append(i)
-    shares = {stratum: n / len(strata) if evenly else n * len(members) / len(rows) for stratum, members in sorted(strata.items())}
+    shares = {stratum: n * len(members) / len(rows) for stratum, members in sorted(strata.items())}
     sizes = {stratum: int(share) for stratum, share in shares.items()}
     for stratum in sorted(shares, key=lambda one: sizes[one] - shares[one])[: n - sum(sizes.values())]:
         sizes[stratum] += 1
-    if short := [stratum for stratum, members in strata.items() if sizes[stratum] > len(members)]:
-        source, label = short[0]
-        raise InputError(f"an even part of {sizes[short[0]]:,} rows was asked for, and {source} has {len(strata[short[0]]):,} of label {label}")
     pick = random.Random(seed).sample
     return rows.take(sorted(i for stratum, size in sizes.items() for i in pick(strata[stratum], size)))
+
+
+def sample_each(rows: "pyarrow.Table", sizes: Sequence[str], seed: int) -> "pyarrow.Table":
+    """A sample of each source, its labels by their share.
+
+    Args:
+        sizes: `SOURCE=N` for every source that the rows have.
+
+    Raises:
+        InputError: a size that is none, a source that is left out, named twice or not there, or that has fewer rows.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    asked = {}
+    for size in sizes:
+        source, _, n = size.partition("=")
+        if not n.isdecimal() or source in asked:
+            raise InputError(f"sample_each, {plain(source)}: expected SOURCE=N once for each source, such as hatem=300")
+        asked[source] = int(n)
+    of_source = {source: rows.filter(pc.equal(rows["source"], source)) for source in rows["source"].unique().to_pylist()}
+    if asked.keys() != of_source.keys():
+        raise InputError(f"a sample of {first_few(map(plain, asked))} was asked for, and the rows are of {first_few(of_source)}")
+    if short := [source for source, n in asked.items() if not 1 <= n <= len(of_source[source])]:
+        raise InputError(f"{short[0]}={asked[short[0]]}: a sample of these was asked for, and there are {len(of_source[short[0]]):,}")
+    return pa.concat_tables([sample(of_source[source], n, seed) for source, n in asked.items()])
 
 
 def told(counts: dict) -> list[str]:

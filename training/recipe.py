@@ -32,7 +32,7 @@ class Data:
     hydrated: str | None = field(default=None, metadata={"help": "the tweets of waseem_hovy: a CSV with columns id and text"})
     suites: list[str] = field(default_factory=list, metadata={"help": "built test suites whose texts must not be trained on"})
     sample: int | None = field(default=None, metadata={"help": "train on so many rows, stratified by source and label"})
-    sample_evenly: bool = field(default=False, metadata={"help": "as many of each source and label, instead of each by its share"})
+    sample_each: list[str] = field(default_factory=list, metadata={"help": "or on so many of each source, SOURCE=N for every one"})
     held_out: list[str] = field(default_factory=lambda: [*corpora.TESTS], metadata={"help": "held-out sets to score the model on"})
     held_out_sample: int | None = field(default=None, metadata={"help": "score on so many rows of each held-out set"})
     sample_seed: int = field(default=0, metadata={"help": "which rows a sample takes"})
@@ -42,12 +42,13 @@ def open_data(data: Data) -> tuple[corpora.Corpus, dict]:
     """What to train on, told on stderr, and held-out set -> pyarrow table of its rows. InputError as `corpora.training`."""
     folder, suites = Path(data.data), [Path(one) for one in data.suites]
     hydrated = Path(data.hydrated) if data.hydrated else None
-    if data.sample_evenly and data.sample is None:
-        raise InputError("sample_evenly says how a sample is drawn; give sample, the number of rows, too")
+    if data.sample_each and data.sample is not None:
+        raise InputError("sample and sample_each are two ways to say how many rows are trained on; give one")
     corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites, held_out=data.held_out)
     print("\n".join(corpora.told(corpus.counts)), file=sys.stderr)
-    if data.sample is not None:
-        rows = corpora.sample(corpus.rows, data.sample, data.sample_seed, data.sample_evenly)
+    if data.sample is not None or data.sample_each:
+        each = data.sample_each
+        rows = corpora.sample_each(corpus.rows, each, data.sample_seed) if each else corpora.sample(corpus.rows, data.sample, data.sample_seed)
         corpus = corpora.Corpus(rows, corpus.counts | {"sampled": len(rows)})
     tests = {name: corpora.held_out(name, folder).rows for name in data.held_out}
     if data.held_out_sample is not None:
