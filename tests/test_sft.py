@@ -197,14 +197,15 @@ def test_weights_are_of_the_type_that_was_asked_for(base, data, tmp_path, monkey
 
 
 def test_evaluation_while_training(base, data, tmp_path):
-    changes = {"corpus": "hatem", "validation": "cold_dev", "eval_strategy": "steps", "eval_steps": 2, "activation_checkpointing": True}
+    changes = {"held_out": ["cold_test", "cold_dev"], "validation": "cold_dev", "eval_strategy": "steps", "eval_steps": 2}
+    changes |= {"activation_checkpointing": True}
     sft.train(toy.argv(base, data, tmp_path, **SHORT, **changes))
     history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
     evaluated = [one for one in history if "eval_loss" in one]
     assert [one["step"] for one in evaluated] == [2, 4]
     assert all(0 <= one["eval_label_accuracy"] <= one["eval_token_accuracy"] <= 1 for one in evaluated)
-    for wrong in ("cold_test", "hatexplain_val", "nothing"):
-        with pytest.raises(InputError):
+    for wrong in ("cold_test", "hatexplain_val"):
+        with pytest.raises(InputError, match="validation: expected one of held_out that is no test set"):
             sft.train(toy.argv(base, data, tmp_path / wrong, **SHORT, **changes | {"validation": wrong}))
 
 

@@ -46,7 +46,7 @@ def test_a_recipe(path):
     assert {**vars(options), **vars(base), **vars(data)}.items() >= {key: written[key] for key in ("model", "corpus", "effective_batch_size")}.items()
     assert base.revision is None  # none is known here
     assert arguments.output_dir.endswith(path.stem)
-    assert sft.checked(options, base, arguments) * arguments.per_device_train_batch_size == options.effective_batch_size
+    assert sft.checked(options, base, data, arguments) * arguments.per_device_train_batch_size == options.effective_batch_size
     assert "the project's own" in path.read_text()
     if path.stem != "smollm2-demo":
         assert (base.dtype, arguments.bf16, arguments.activation_checkpointing) == ("bfloat16", True, True)

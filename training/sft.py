@@ -40,20 +40,22 @@ class Options:
 
     effective_batch_size: int = field(default=32, metadata={"help": "rows of one step; gradients are accumulated over as many batches as that takes"})
     share_prompt: bool = field(default=False, metadata={"help": "compute what all rows of a batch begin with once; without activation_checkpointing"})
-    validation: str | None = field(default=None, metadata={"help": "a held-out set to evaluate on while training, as eval_strategy says"})
+    validation: str | None = field(
+        default=None, metadata={"help": "one of held_out, no test set, to evaluate on while training, as eval_strategy says"}
+    )
     resume: bool = field(default=False, metadata={"help": "go on with the run that output_dir holds, if it holds one"})
 
 
 def train(argv: Sequence[str] | None = None) -> dict:
     """Trains and scores as a recipe says. Returns held-out set -> scores (see outcome.py)."""
     options, base, data, arguments = recipe.parse((Options, lora.Base, recipe.Data, SFTConfig), argv)
-    steps = checked(options, base, arguments)
+    steps = checked(options, base, data, arguments)
     folder = Path(arguments.output_dir)
     corpus, tests = recipe.open_data(data)
     model, tokenizer, commit = lora.load(base, arguments.trust_remote_code, arguments.local_process_index)
     prompter = Prompter(tokenizer, allowed_length(model.config, arguments.max_length))
     rows, cut = tokenised(prompter, corpus.rows)
-    held = tokenised(prompter, validation(options, data, corpus))[0] if options.validation else None
+    held = tokenised(prompter, tests[options.validation])[0] if options.validation else None
     config = lora.config(base, model, commit)
     base = replace(base, revision=commit, lora_target_modules=sorted(config.target_modules))
     used, counts = recipe.as_used(options, base, data, arguments), corpus.counts | {"cut": cut}
@@ -76,7 +78,7 @@ def train(argv: Sequence[str] | None = None) -> dict:
     return scores
 
 
-def checked(options: Options, base: lora.Base, arguments: SFTConfig) -> int:
+def checked(options: Options, base: lora.Base, data: recipe.Data, arguments: SFTConfig) -> int:
     """The batches of which gradients are accumulated in a step. InputError for options that do not go together."""
     lora.check(base)
     one = arguments.per_device_train_batch_size * arguments.world_size
@@ -90,20 +92,13 @@ def checked(options: Options, base: lora.Base, arguments: SFTConfig) -> int:
         raise InputError("share_prompt goes with one process and activation_checkpointing: false")
     if (arguments.eval_strategy != "no") != bool(options.validation):
         raise InputError("eval_strategy and validation, a held-out set to evaluate on, go together")
+    if options.validation and (options.validation in corpora.TESTS or options.validation not in data.held_out):
+        raise InputError("validation: expected one of held_out that is no test set, such as cold_dev")
     if arguments.packing or arguments.padding_free:
         raise InputError(
             "packing and padding_free are not for rows of a prompt and its answer; train_sampling_strategy: batch_rebalance saves padding"
         )
     return options.effective_batch_size // one
-
-
-def validation(options: Options, data: recipe.Data, corpus: corpora.Corpus):
-    """Rows to evaluate on while training. InputError where they are trained on, or a test set."""
-    source, split = corpora.HELD_OUT.get(options.validation, ("", ""))
-    if not source or options.validation in corpora.TESTS or f"{source}:{split}" in corpus.counts["sources"]:
-        there = [name for name in corpora.HELD_OUT if name not in corpora.TESTS]
-        raise InputError(f"validation: expected a held-out set that is neither trained on nor a test set, of {', '.join(there)}")
-    return corpora.held_out(options.validation, Path(data.data)).rows
 
 
 def tokenised(prompter: Prompter, rows) -> tuple[Dataset, int]:
