@@ -21,6 +21,7 @@ app = typer.Typer(
 SuiteOption = Annotated[Path, typer.Option("--suite", help="A folder that `sghatecheck build` wrote.")]
 SplitOption = Annotated[str, typer.Option("--split", help="test, annotated or generated.")]
 InvalidOption = Annotated[Literal["wrong", "drop", "error"], typer.Option(help="What a rejected output counts as.")]
+ReportOption = Annotated[Optional[Path], typer.Option("--report", help="Write a page to look at to this file, HTML.")]  # noqa: UP045
 JsonOption = Annotated[Optional[Path], typer.Option("--json", help="Write the numbers to this file.")]  # noqa: UP045 (typer reads it at run time)
 
 
@@ -106,6 +107,8 @@ def score(
     split: SplitOption = "test",
     config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the file.")] = None,  # noqa: UP045
     json: JsonOption = None,
+    report: ReportOption = None,
+    show_text: Annotated[bool, typer.Option("--show-text", help="Put texts of cases into the report, which is then not for sharing.")] = False,
     invalid: InvalidOption = "wrong",
     allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases without an answer, and count them.")] = False,
     threshold: Annotated[Optional[float], typer.Option(help="Read the answers from the scores: hateful from this probability on.")] = None,  # noqa: UP045
@@ -119,11 +122,18 @@ def score(
     from sghc.leaderboard import gate, scored, tables
     from sghc.terminal import show, width
 
+    if show_text and not report:
+        raise typer.BadParameter("--show-text is for --report")
     minimums = gate.read_minimums(fail_under) if fail_under else {}
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
-    result = scored.score_file(predictions, suite, split, config, threshold=threshold, **options)
+    held = scored.hold(predictions, suite, split, config, allow_partial=allow_partial, threshold=threshold)
+    result = scored.score_held(held, **options)
     if json:
         write_json(json, result, *read_by(suite, predictions))
+    if report:
+        from sghc.leaderboard.report.single import score_page
+
+        write_file(report, score_page(held, result, invalid, show_text), *read_by(suite, predictions), *filter(None, [json]))
     show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))
@@ -153,6 +163,7 @@ def compare(
     split: SplitOption = "test",
     config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the files.")] = None,  # noqa: UP045
     json: JsonOption = None,
+    report: ReportOption = None,
     invalid: InvalidOption = "wrong",
     allow_partial: Annotated[bool, typer.Option("--allow-partial", help="Leave out cases that a system has no answer for, for all.")] = False,
     fail_if_worse: Annotated[bool, typer.Option("--fail-if-worse", help="Exit 1 where B is significantly worse than A.")] = False,
@@ -166,9 +177,16 @@ def compare(
         raise typer.BadParameter("give two predictions files, or more")
     if fail_if_worse and len(predictions) > 2:
         raise typer.BadParameter("--fail-if-worse is for two files")
-    result = compared.compare_files(predictions, suite, split, config, allow_partial=allow_partial, invalid=invalid)
+    if report and len(predictions) > 2:
+        raise typer.BadParameter("--report is for two files")
+    held = compared.hold_all(predictions, suite, split, config, allow_partial=allow_partial)
+    result = compared.compare_held(held, allow_partial=allow_partial, invalid=invalid)
     if json:
         write_json(json, result, *read_by(suite, *predictions))
+    if report:
+        from sghc.leaderboard.report.double import compare_page
+
+        write_file(report, compare_page(held, result, invalid), *read_by(suite, *predictions), *filter(None, [json]))
     show(compare_tables.render(result, all_entries) if len(predictions) == 2 else compare_tables.render_ranking(result))
     if fail_if_worse and (lines := compared.worse(result)):
         raise InputError(f"{result['b']} is worse than {result['a']}:\n" + "\n".join(lines))
@@ -180,20 +198,23 @@ def read_by(suite: Path, *predictions: Path) -> list[Path]:
 
 
 def write_json(path: Path, content: dict, *inputs: Path) -> None:
-    """Writes beside and renames, so that a file is whole or not there; through a link, and straight into what is no file, such as a pipe."""
     import json
 
+    write_file(path, (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(), *inputs)
+
+
+def write_file(path: Path, content: bytes, *inputs: Path) -> None:
+    """Writes beside and renames, so that a file is whole or not there; through a link, and straight into what is no file, such as a pipe."""
     from sghc.files import write_whole
 
     place = path.resolve()
     if taken := [one for one in inputs if place == one.resolve() or (one.is_dir() and place.is_relative_to(one.resolve()))]:
         raise InputError(f"{path}: is, or lies in, what is read ({taken[0]}); name another file for the results")
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
             return
-        write_whole(place, text.encode())
+        write_whole(place, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 

@@ -23,7 +23,8 @@ def test_wrong_usage_is_two(tmp_path):
 
 
 def test_help_and_score_start_without_the_heavy_libraries(tmp_path):
-    light = "import sys; from sghc import cli; from sghc.leaderboard import gate, scored, tables; print(sorted(heavy & set(sys.modules)))"
+    rooms = "from sghc import cli; from sghc.leaderboard import gate, scored, tables; from sghc.leaderboard.report import double, single"
+    light = f"import sys; {rooms}; print(sorted(heavy & set(sys.modules)))"
     heavy = "heavy = {'torch', 'transformers', 'datasets', 'evaluate', 'pandas', 'gradio', 'sklearn'}"
     done = subprocess.run([sys.executable, "-c", f"{heavy}; {light}"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

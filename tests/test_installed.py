@@ -42,8 +42,9 @@ def test_build_score_and_load_from_an_empty_folder(bin, tmp_path):
         "print('\\n'.join(json.dumps({'case_id': case_id, 'prediction': 1}) for case_id in rows['case_id']))"
     )
     (tmp_path / "predictions.jsonl").write_text(run(bin / "python", "-c", cases, cwd=tmp_path))
-    out = run(bin / "sghatecheck", "score", "predictions.jsonl", "--json", "results.json", cwd=tmp_path)
+    out = run(bin / "sghatecheck", "score", "predictions.jsonl", "--json", "results.json", "--report", "report.html", cwd=tmp_path)
     assert "not for reporting" in out
+    assert "not for reporting" in (tmp_path / "report.html").read_text()
     result = json.loads((tmp_path / "results.json").read_text())
     assert (result["overall"]["n"], result["overall"]["accuracy_hateful"], result["overall"]["accuracy_non_hateful"]) == (3305, 1, 0)
 

@@ -19,13 +19,23 @@ def compare_files(
     Raises:
         InputError: one of them is no predictions file of the suite's split, or they do not answer the same languages or any case in common.
     """
+    return compare_held(hold_all(paths, suite, split, configs, allow_partial=allow_partial), allow_partial=allow_partial, invalid=invalid)
+
+
+def hold_all(paths: list[Path], suite: Path, split: str, configs: list[str] | None, *, allow_partial: bool) -> list[Held]:
+    """Each file held against the same cases. Arguments and errors are those of compare_files."""
     held = [hold(path, suite, split, configs, allow_partial=allow_partial) for path in paths]
     check_alike(held)
-    names, answers = names_of(paths), [one.answers for one in held]
+    return held
+
+
+def compare_held(held: list[Held], *, allow_partial: bool = False, invalid: str = "wrong") -> dict:
+    """What compare_files returns, of answers that are held against their cases."""
+    names, answers = names_of([one.path for one in held]), [one.answers for one in held]
     columns, gold = columns_of(held[0]), held[0].cases["label"]
     options = {"invalid": invalid, "allow_partial": allow_partial, **columns}
     try:
-        if len(paths) == 2:
+        if len(held) == 2:
             result = {"a": names[0], "b": names[1], **compare(*answers, gold, names=tuple(names), **options)}
         else:
             result = rank(dict(zip(names, answers, strict=True)), gold, **options)
@@ -48,7 +58,11 @@ def check_alike(held: list[Held]) -> None:
 
 
 def names_of(paths: list[Path]) -> list[str]:
-    """A name for each file, all different: the stem, else the file name, else as much of the path as it takes, numbered where that is the same."""
+    """A name for each file, all different: the stem, else the file name, else as much of the path as it takes, numbered where that is the same.
+
+    A byte of a path that is no text stands as its escape, so that a name can be printed and written anywhere.
+    """
+    paths = [Path(str(path).encode("utf-8", "backslashreplace").decode()) for path in paths]
     depth = max(len(path.parts) for path in paths)
     for names in ([path.stem for path in paths], *(["/".join(path.parts[-n:]) for path in paths] for n in range(1, depth + 1))):
         if len(set(names)) == len(names):

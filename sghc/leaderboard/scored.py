@@ -27,6 +27,7 @@ class Held(NamedTuple):
     about: folder.About
     split: str
     data: str  # the fingerprint of all cases asked
+    threshold: float | None = None  # where the answers were read from the scores
 
 
 def score_file(path: Path, suite: Path, split: str = "test", configs: list[str] | None = None, *, threshold: float | None = None, **options) -> dict:
@@ -42,19 +43,22 @@ def score_file(path: Path, suite: Path, split: str = "test", configs: list[str] 
         InputError: the file is not a predictions file, its case ids are not those of the suite's split, an option that the metric refuses, or a
             threshold where an answer has no score.
     """
-    held = hold(path, suite, split, configs, allow_partial=options.get("allow_partial", False))
-    answers = held.answers if threshold is None else at_threshold(held, threshold)
+    return score_held(hold(path, suite, split, configs, allow_partial=options.get("allow_partial", False), threshold=threshold), **options)
+
+
+def score_held(held: Held, **options) -> dict:
+    """The result of answers that are held against their cases; options and errors are those of score_file."""
     scores = None if all(map(math.isnan, held.scores)) else np.array(held.scores)
     try:
-        result = score(answers, held.cases["label"], **columns_of(held), scores=scores, threshold=threshold, **options)
+        result = score(held.answers, held.cases["label"], **columns_of(held), scores=scores, threshold=held.threshold, **options)
     except ValueError as error:  # invalid="error" with rejected outputs, or an option out of range
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{held.path}: {error}") from None
     if held.about.caution:
         result["notes"]["suite"] = held.about.caution
     return result
 
 
-def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allow_partial: bool) -> Held:
+def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allow_partial: bool, threshold: float | None = None) -> Held:
     """Reads a predictions file and finds the answer to each case that was asked. Arguments and errors are those of score_file."""
     predictions = read(path)
     about = folder.describe(suite)
@@ -69,17 +73,18 @@ def hold(path: Path, suite: Path, split: str, configs: list[str] | None, *, allo
     given = [predictions.get(case["case_id"], NO_PREDICTION) for case in cases]
     answers, scores = [one.answer for one in given], [math.nan if one.score is None else one.score for one in given]
     check_complete(path, cases, answers, allow_partial)
-    return Held(path, answers, scores, {name: [case[name] for case in cases] for name in COLUMNS}, about, split, data)
+    held = Held(path, answers, scores, {name: [case[name] for case in cases] for name in COLUMNS}, about, split, data)
+    return held if threshold is None else at_threshold(held, threshold)
 
 
-def at_threshold(held: Held, threshold: float) -> list[int]:
-    """The answers that the scores give at a threshold; a rejected output stays rejected, a missing case missing. InputError without a score."""
+def at_threshold(held: Held, threshold: float) -> Held:
+    """With the answers that the scores give at a threshold; a rejected output stays rejected, a missing case missing. InputError without a score."""
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}, expected a probability between 0 and 1")
     rows = list(zip(held.cases["case_id"], held.answers, held.scores, strict=True))
     if bare := [case_id for case_id, answer, one in rows if answer >= 0 and math.isnan(one)]:
         raise InputError(f"{held.path}: a threshold needs a score for each answer; {len(bare):,} have none: {first_few(bare)}")
-    return [answer if answer < 0 else int(one >= threshold) for _, answer, one in rows]
+    return held._replace(answers=[answer if answer < 0 else int(one >= threshold) for _, answer, one in rows], threshold=threshold)
 
 
 def columns_of(held: Held) -> dict:
