@@ -46,7 +46,8 @@ class Repo:
         self.commit("main", {})
 
     def commit(self, ref: str, files: dict[str, File]) -> str:
-        sha = hashlib.sha1(f"{len(self.commits)}".encode()).hexdigest()
+        content = sorted((path, file.blob) for path, file in files.items())
+        sha = hashlib.sha1(repr((len(self.commits), content)).encode()).hexdigest()
         self.commits[sha], self.refs[ref] = files, sha
         return sha
 
@@ -67,12 +68,15 @@ class Answer(Exception):
 
 class Server:
     def __init__(self):
+        self.url, self.uvicorn = "", None
+        self.reset()
+
+    def reset(self):
         self.repos: dict[str, Repo] = {}
         self.objects: dict[str, bytes] = {}  # of LFS, by sha256
         self.script: dict[str, list] = defaultdict(list)  # by kind of call, what becomes of the next ones; None: as it should be
         self.calls, self.tokens, self.sent = Counter(), set(), []
         self.commit_takes, self.under_way = 0.0, set()
-        self.url, self.uvicorn = "", None
 
     # --- every call ---
 
@@ -144,7 +148,7 @@ class Server:
             return ("info" if kind == "revision" else kind), handlers[kind]
         assert parts[0] == "datasets", (method, parts)
         assert parts[3] == "resolve", (method, parts)
-        return "resolve", self.resolve
+        return "head" if method == "HEAD" else "resolve", self.resolve
 
     def repo(self, parts: list[str]) -> Repo:
         at = parts.index("datasets") + 1
@@ -312,6 +316,20 @@ def as_json(value):
     from starlette.responses import JSONResponse
 
     return JSONResponse(value)
+
+
+def use(server: Server, monkeypatch, cache) -> None:
+    """Lets the client of this process talk to the server and to no other, at once where it would wait for another try, with a cache of its own."""
+    from huggingface_hub import constants
+
+    from sghc.leaderboard import hub
+
+    found = {"ENDPOINT": server.url, "HUGGINGFACE_CO_URL_TEMPLATE": server.url + "/{repo_id}/resolve/{revision}/{filename}"}
+    for name, value in {**found, "HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_XET": True, "HF_HUB_CACHE": str(cache)}.items():
+        monkeypatch.setattr(constants, name, value)
+    monkeypatch.setattr(hub, "WAITS", (0, 0, 0, 0))
+    monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: sleep(min(seconds, 0.01)))  # the client's own waits too
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
 
 
 @contextmanager

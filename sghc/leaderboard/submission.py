@@ -147,7 +147,7 @@ def read_about(path: Path | None, options: dict) -> dict:
         found["parameters"] = whole_number(found["parameters"], path)
     if isinstance(found.get("reading"), dict):
         found["reading"] = {key: whole_number(value, path) for key, value in found["reading"].items()}
-    return {name: value for name, value in {**found, **options}.items() if value is not None}
+    return {name: value for one in (found, options) for name, value in one.items() if value is not None}
 
 
 def whole_number(text, path: Path) -> int:
