@@ -2,7 +2,7 @@
 
 It creates repositories, takes commits (small files in the commit, Parquet by LFS), opens and merges pull requests, lists and serves files; and it
 misbehaves where `script` tells it to, by the kind of a call: a status is answered instead, "cut" closes the connection before the call is done,
-"lost" after it was done and before its answer, "half" in the middle of the answer.
+"lost" after it was done and before its answer, "half" in the middle of the answer, "html" answers as a proxy's login page does.
 """
 
 import asyncio
@@ -94,6 +94,8 @@ class Server:
         try:
             if trouble == "cut":
                 return self.cut(scope)
+            if trouble == "html":
+                return await Response("<html>log in</html>", media_type="text/html")(scope, receive, send)
             if isinstance(trouble, int):
                 raise Answer(trouble, headers={"Retry-After": "0"} if trouble == 429 else {})
             body = await request.body()

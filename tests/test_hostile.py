@@ -78,6 +78,14 @@ def test_a_long_text_that_every_row_repeats_is_refused_before_it_is_repeated(tmp
         rows.read(content, "predictions.parquet", ground)
 
 
+def test_such_a_predictions_file_is_refused_at_home_too(tmp_path, ground, suite):
+    ids = [one["case_id"] for one in boards.cases(suite)]
+    output = pa.DictionaryArray.from_arrays(pa.array([0] * len(ids), pa.int32()), ["x" * (20 * MEBI)])
+    to_bytes(pa.table({"case_id": ids, "output": output}), tmp_path)
+    with within(20, 768), pytest.raises(InputError, match="not readable as Parquet"):
+        submit.validate(tmp_path / "made.parquet", ground)
+
+
 def test_a_text_that_hides_in_the_file_and_in_no_row_is_refused(tmp_path, ground, suite):
     ids = [one["case_id"] for one in boards.cases(suite)]
     output = pa.DictionaryArray.from_arrays(pa.array([0] * len(ids), pa.int32()), ["1", "y" * 500])
@@ -351,6 +359,15 @@ def test_links_lead_nowhere(tmp_path, packed, capsys):
     (place / "submission.json").unlink()
     (place / "submission.json").symlink_to("submission.json")
     assert packed.folder in gathered(board)[1]
+
+
+def test_a_linked_folder_of_submissions_is_not_followed(tmp_path, packed):
+    lay(packed, tmp_path / "outside")
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board" / "submissions").symlink_to(tmp_path / "outside" / "submissions")
+    found, aside = gathered(tmp_path / "board")
+    assert found == []
+    assert "leads out" in aside["submissions"]
 
 
 def test_what_is_no_file_is_not_read(tmp_path, packed):

@@ -126,7 +126,7 @@ def test_another_pull_request_of_the_same_name_is_not_taken_for_it(server, suite
         ("lfs-verify", ["cut"]),
         ("preupload", [500]),
         ("paths-info", [500]),
-        ("discussions", ["cut"]),
+        ("discussions", ["cut", "html"]),
     ],
 )
 def test_what_passes_is_tried_again_and_lands_once(server, suite, file, capsys, kind, troubles):
@@ -251,6 +251,16 @@ def test_what_is_too_large_or_out_of_place_is_not_downloaded(server, suite, file
     assert "not a file of a submission" in aside[f"submissions/org__odd/{digest}/run me.py"]
     assert "submissions/[ab]*.txt" in aside
     assert server.calls["resolve"] - before <= 2 * 3  # HEAD and GET of three small files
+
+
+def test_a_repository_without_submissions_is_an_empty_board(server, suite, file, tmp_path, capsys):
+    run(capsys, "submit", file, *options(suite))  # open, and not merged
+    board, _ = rank(capsys, suite, tmp_path)
+    assert (board["rows"], board["set_aside"]) == ([], [])
+    merge_all(server)
+    digest = rank(capsys, suite, tmp_path)[0]["rows"][0]["digest"]
+    server.repos[REPO].write("verified.yaml", f"{digest}: {{by: maintainer, on: 2026-11-01}}\n".encode())
+    assert rank(capsys, suite, tmp_path)[0]["rows"][0]["verified"]
 
 
 def test_a_revision_is_ranked_as_it_was(server, suite, file, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import subprocess
 import sys
 
 import boards
@@ -152,6 +153,16 @@ def test_only_new_submissions_are_scored_and_the_board_is_the_same(place, suite,
     assert board["results"]["sha256"] == hashlib.sha256((place / "board" / "results.parquet").read_bytes()).hexdigest()
     run(capsys, *arguments)
     assert (place / "board" / "leaderboard.json").read_bytes() == written  # ranked again, with its own results beside: the same bytes
+
+
+def test_ranking_needs_no_heavy_library(place, suite, cases):
+    """pandas, which pyarrow imports at the least occasion, would double the time that one more submission takes."""
+    add(place, suite, cases, "org/fifth", wrong=5)
+    command = f"rank {place / 'board'} --suite {suite} --cache {place / 'cache'}".split()
+    run = f"import sys; sys.argv[1:] = {command!r}\nfrom sghc import cli\ntry: cli.main()\nexcept SystemExit: pass\n"
+    heavy = "heavy = {'torch', 'transformers', 'datasets', 'evaluate', 'pandas', 'gradio', 'sklearn', 'huggingface_hub'}\n"
+    done = subprocess.run([sys.executable, "-c", heavy + run + "print(sorted(heavy & set(sys.modules)))"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_cache_is_never_taken_from_a_leaderboards_folder(place, suite, cases, monkeypatch):

@@ -102,6 +102,19 @@ def test_outputs_scores_and_mass_are_sent_as_they_are(tmp_path, ground, given):
     assert pack(tmp_path / "b.parquet", ground).checked.digest == packed.checked.digest
 
 
+def test_a_parquet_file_of_another_make_is_read_the_same(tmp_path, ground, given):
+    """Rows in another order, in several groups, a column that is absent, texts with and without a dictionary."""
+    more = [{"case_id": one["case_id"], "output": f"label {one['prediction']}", "score": at / 1000} for at, one in enumerate(given)]
+    del more[7]["score"]
+    packed = pack(boards.write(tmp_path / "a.jsonl", more), ground)
+    table = pq.read_table(pa.BufferReader(content_of(packed))).drop_columns(["prediction", "mass"])
+    for options in ({"row_group_size": 50}, {"use_dictionary": False, "compression": "gzip"}, {"data_page_size": 100, "version": "1.0"}):
+        pq.write_table(table.take(list(range(len(table)))[::-1]), tmp_path / "made.parquet", **options)
+        again = submit.check(packed.submission, (tmp_path / "made.parquet").read_bytes(), "predictions.parquet", ground)
+        assert again.digest == packed.checked.digest
+        assert again.answers.tolist() == packed.checked.answers.tolist()
+
+
 def test_what_is_shown_at_home_is_what_score_shows(tmp_path, suite, ground, given):
     given[3] = {"case_id": given[3]["case_id"], "output": "cannot say"}
     path = boards.write(tmp_path / "a.jsonl", given)

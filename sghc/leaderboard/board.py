@@ -8,6 +8,7 @@ import numpy as np
 
 from sghatecheck_metric.intervals import BOUNDED
 from sghatecheck_metric.resampling import FEW_F1
+from sghc.leaderboard import arrow
 from sghc.leaderboard.gathering import Verified
 from sghc.leaderboard.ground import CONFIDENCE, Ground
 from sghc.leaderboard.standing import COUNTS, FIELDS, Standing, better, degrees, slices_of
@@ -144,10 +145,12 @@ def results_table(entries: list[Entry]) -> pyarrow.Table:
     )
     scored = [one for one in entries if one.standing]
     parts = [[one for one in scored if one.kind == kind] for kind in dict.fromkeys(one.kind for one in scored)]
-    return pa.concat_tables([schema.empty_table(), *(pa.table(columns_of(part), schema) for part in parts)])
+    if not parts:
+        return schema.empty_table()
+    return pa.concat_tables(pa.Table.from_arrays(columns_of(part), schema=schema) for part in parts)
 
 
-def columns_of(entries: list[Entry]) -> dict:
+def columns_of(entries: list[Entry]) -> list[pyarrow.Array]:
     """The columns of entries of one ground, one entry after the other."""
     import pyarrow as pa
 
@@ -155,8 +158,9 @@ def columns_of(entries: list[Entry]) -> dict:
     limits = np.full((n, len(slices), len(BOUNDED), 2), np.nan)
     limits[:, : entries[0].standing.limits.shape[0]] = np.stack([one.standing.limits for one in entries])
     values = np.stack([one.standing.values for one in entries])
-    names = {name: np.repeat([getattr(one, name) for one in entries], len(slices)) for name in ("id", "kind")}
-    names |= {field: [getattr(part, field) for part in slices] * n for field in ("level", "language", "group")}
-    fields = {name: values[..., at].ravel() for at, name in enumerate(FIELDS)}
-    fields |= {f"{rate}_{side}": limits[..., at, which].ravel() for at, rate in enumerate(BOUNDED) for which, side in enumerate(("low", "high"))}
-    return names | {name: one.astype(np.int32) if name in COUNTS else pa.array(one, mask=np.isnan(one)) for name, one in fields.items()}
+    entry, part = np.divmod(np.arange(n * len(slices)), len(slices))
+    names = [arrow.repeated([getattr(one, name) for one in entries], entry) for name in ("id", "kind")]
+    names += [arrow.repeated([getattr(one, name) for one in slices], part) for name in ("level", "language", "group")]
+    fields = [values[..., at].ravel() for at in range(len(FIELDS))] + [limits[..., at, side].ravel() for at in range(len(BOUNDED)) for side in (0, 1)]
+    whole = [arrow.numbers(one.astype(np.int32), np.ones(len(one), bool), pa.int32()) for one in fields[: len(COUNTS)]]
+    return [*names, *whole, *(arrow.numbers(one, ~np.isnan(one), pa.float64()) for one in fields[len(COUNTS) :])]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sghc.errors import InputError, first_few, plain
-from sghc.leaderboard.bounded import MAX_DOCUMENT, MAX_PARQUET, parse_yaml, read_bytes
+from sghc.leaderboard.bounded import MAX_DOCUMENT, MAX_PARQUET, leaves, parse_yaml, read_bytes
 from sghc.leaderboard.checks import SHORT
 from sghc.leaderboard.hub import LIMITS, VERIFIED
 from sghc.leaderboard.submission import FOLDER, Line, Strict, Submission, Text, parse, validated
@@ -41,7 +41,7 @@ def gather(folder: Path, within: Path, aside: dict[str, str]) -> Iterator[Found]
     """Each submission in `folder`/submissions, in the order of their ids. Faults go into `aside`, by path.
 
     Args:
-        within: the folder that links may lead to.
+        within: the folder that links may lead to, without links in its own path.
     """
     for model in entries(folder / FOLDER, within, NAME, aside):
         for place in entries(model, within, ADDRESS, aside):
@@ -56,6 +56,8 @@ def entries(folder: Path, within: Path, name: re.Pattern, aside: dict[str, str])
     """The folders in a folder that are named as they should be, sorted."""
     found = []
     try:
+        if leaves(folder, within):
+            raise OSError(0, "a link that leads out of the repository")
         with os.scandir(folder) as listed:
             for count, one in enumerate(listed):
                 path = f"{FOLDER}/{'' if folder.name == FOLDER else folder.name + '/'}{plain(one.name)}"
@@ -64,7 +66,7 @@ def entries(folder: Path, within: Path, name: re.Pattern, aside: dict[str, str])
                     break
                 if not name.fullmatch(one.name):
                     aside[path] = "not the name of a submission's folder"
-                elif not one.is_dir() or not Path(one).resolve().is_relative_to(within.resolve()):
+                elif not one.is_dir() or leaves(folder / one.name, within):
                     aside[path] = "not a folder, or a link that leads out of the repository"
                 else:
                     found.append(folder / one.name)

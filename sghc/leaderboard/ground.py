@@ -39,17 +39,12 @@ class Ground:
     caution: str
     cases: dict[str, list]
     about: folder.About | None = None
+    ids: pyarrow.Array | None = None  # the column case_id, to find rows by
     invalid: str = "wrong"
 
     @cached_property
     def gold(self) -> np.ndarray:
         return np.array(self.cases["label"], np.int8)
-
-    @cached_property
-    def ids(self) -> pyarrow.Array:
-        import pyarrow as pa
-
-        return pa.array(self.cases["case_id"], pa.string())
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -169,4 +164,4 @@ def open_ground(suite: Path) -> Ground:
     """The test split of a folder that `sghatecheck build` wrote. InputError as `folder.read`."""
     about = folder.describe(suite)
     table = folder.read(about, SPLIT, None, COLUMNS)
-    return Ground(about.name, about.caution, {name: table[name].to_pylist() for name in COLUMNS}, about)
+    return Ground(about.name, about.caution, {name: table[name].to_pylist() for name in COLUMNS}, about, table["case_id"].combine_chunks())

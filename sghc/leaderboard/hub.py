@@ -147,13 +147,16 @@ def persist(attempt: Callable, repo: str):
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
+    # an upload that failed is a RuntimeError of the client, an answer that is not the Hub's (a proxy's page) a ValueError or a KeyError
+    failures = (HfHubHTTPError, httpx2.HTTPError, LocalEntryNotFoundError, RuntimeError, ConnectionError, TimeoutError, ValueError, KeyError)
+
     with quiet():
         for wait in (*WAITS, None):
             try:
                 return attempt()
             except OfflineModeIsEnabled:
                 raise InputError(f"{repo}: HF_HUB_OFFLINE is set, so the Hub is not asked") from None
-            except (HfHubHTTPError, httpx2.HTTPError, LocalEntryNotFoundError, RuntimeError, ConnectionError, TimeoutError) as error:
+            except failures as error:
                 if wait is None or not may_pass(error):
                     raise InputError(f"{repo}: {advice(error)} ({told(error)})") from None
                 time.sleep(max(wait, retry_after(error)))

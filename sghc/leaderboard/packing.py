@@ -77,7 +77,7 @@ def languages_of(found: rows.Rows, ground: Ground, configs: list[str] | None) ->
 def read(path: Path, ground: Ground, redact: bool) -> tuple[rows.Rows, list[str]]:
     """The rows of a predictions file that has an answer, and what was left out or replaced."""
     columns = check_size(path)
-    with bounded.capped_memory(bounded.MAX_MEMORY) if columns else contextlib.nullcontext():
+    with bounded.readable(path) if columns else contextlib.nullcontext():
         given = predictions.read(path)
     place_of = dict(zip(ground.cases["case_id"], range(len(ground.gold)), strict=True))
     if unknown := [f"{plain(case_id)} in {one.place}" for case_id, one in given.items() if case_id not in place_of]:

@@ -49,11 +49,11 @@ def open_place(name: str, revision: str | None) -> Place:
             raise InputError(f"{name}: a folder has no revisions; --revision goes with a repository on the Hub")
         if not (folder / FOLDER).is_dir():
             raise InputError(f"{name}: no folder {FOLDER} in it, where a leaderboard has its submissions")
-        return Place(folder, folder, folder.resolve().name, None, {})
+        return Place(folder, folder.resolve(), folder.resolve().name, None, {})
     if not hub.REPO.fullmatch(name):
         raise InputError(f"{name}: no such folder, and no dataset repository ORG/NAME")
     found = hub.fetch(name, revision)
-    return Place(found.folder, found.within, name, found.revision, dict(found.left))
+    return Place(found.folder, found.within.resolve(), name, found.revision, dict(found.left))
 
 
 def rank(place: Place, ground: Ground, baselines: Iterable[Entry], known_in: Path | None = None) -> Ranked:
@@ -107,7 +107,7 @@ def write(ranked: Ranked, out: Path) -> None:
     file = io.BytesIO()
     pq.write_table(results_table(ranked.entries), file, compression="zstd")
     leaderboard = {**ranked.board, "results": {"file": RESULTS, "sha256": hashlib.sha256(file.getvalue()).hexdigest()}}
-    text = json.dumps(leaderboard, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(leaderboard, ensure_ascii=False, allow_nan=False) + "\n"  # an indented one takes ten times as long
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_whole(out / RESULTS, file.getvalue())

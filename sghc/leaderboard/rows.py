@@ -11,6 +11,7 @@ import numpy as np
 
 from sghatecheck_metric.reading import MISSING, REJECTED, read_output
 from sghc.errors import InputError, first_few, plain
+from sghc.leaderboard import arrow
 from sghc.leaderboard.bounded import read_parquet
 from sghc.leaderboard.ground import Ground
 
@@ -64,18 +65,17 @@ def to_bytes(rows: Rows, ids: list[str]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {
-        "case_id": [ids[place] for place in rows.place.tolist()],
-        "prediction": pa.array(rows.prediction, mask=rows.prediction == NONE),
-        "output": rows.output,
-        **{name: pa.array(values, mask=np.isnan(values)) for name, values in (("score", rows.score), ("mass", rows.mass))},
-    }
     try:
-        table = pa.table(columns, schema())
-    except UnicodeEncodeError:  # half of a pair, which JSON can write and UTF-8 cannot
+        columns = [
+            arrow.texts([ids[place] for place in rows.place.tolist()]),
+            arrow.numbers(rows.prediction, rows.prediction != NONE, pa.int8()),
+            arrow.texts(rows.output),
+            *(arrow.numbers(values, ~np.isnan(values), pa.float64()) for values in (rows.score, rows.mass)),
+        ]
+    except UnicodeEncodeError:
         raise InputError("an output is no Unicode text; --redact replaces it") from None
     file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema()), file, compression="zstd")
     return file.getvalue()
 
 
@@ -114,7 +114,8 @@ def places(table, name, ground: Ground) -> np.ndarray:
 
     refuse_long(table, name, "case_id", MAX_ID)
     ids = decoded(table, "case_id", name)
-    found = pc.fill_null(pc.index_in(ids, value_set=ground.ids), -1).to_numpy().astype(np.int64)
+    found, known = arrow.to_numpy(pc.index_in(ids, value_set=ground.ids))
+    found = np.where(known, found, -1).astype(np.int64)
     if (unknown := np.flatnonzero(found < 0)).size:
         rows = [f"{plain(str(ids[row].as_py()))} in row {row + 1}" for row in unknown[:5].tolist()] + [""] * (unknown.size - 5)
         raise InputError(f"{name}: {unknown.size:,} case ids are not in split test of the suite: {first_few(rows)}")
@@ -125,12 +126,10 @@ def places(table, name, ground: Ground) -> np.ndarray:
 
 def values(table, column: str) -> tuple[np.ndarray, np.ndarray]:
     """(float64 of a column, NaN where there is no value; whether there is one), of a column that may be absent."""
-    import pyarrow.compute as pc
-
     if column not in table.column_names:
         return np.full(len(table), np.nan), np.zeros(len(table), bool)
-    found = table[column].combine_chunks().cast("float64")
-    return pc.fill_null(found, np.nan).to_numpy(zero_copy_only=False), found.is_valid().to_numpy(zero_copy_only=False)
+    found, has = arrow.to_numpy(table[column].combine_chunks())
+    return np.where(has, found, np.nan), has
 
 
 def probabilities(table, name, column: str) -> np.ndarray:
@@ -149,14 +148,15 @@ def texts(table, name) -> list[str | None]:
 
 def refuse_long(table, name, column: str, most: int) -> None:
     """Raises InputError for texts of more bytes than `most`, before any is repeated in memory; also for one that stands in the file and in no row."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     start = 0
     for chunk in table[column].chunks:
-        long = np.flatnonzero(pc.greater(pc.binary_length(chunk.dictionary.cast(pa.binary())), most).fill_null(False).to_numpy(zero_copy_only=False))
+        lengths, there = arrow.to_numpy(pc.binary_length(chunk.dictionary))
+        long = np.flatnonzero(there & (lengths > most))
         if long.size:
-            rows = np.flatnonzero(np.isin(pc.fill_null(chunk.indices, -1).to_numpy(zero_copy_only=False), long)) + start + 1
+            places, has = arrow.to_numpy(chunk.indices)
+            rows = np.flatnonzero(has & np.isin(places, long)) + start + 1
             where = f"row {first_few(rows.tolist())}" if rows.size else "no row, yet in the file"
             raise InputError(f"{name}: column {column}: a text of more than {most} bytes, in {where}; expected at most {most}")
         start += len(chunk)

@@ -51,8 +51,9 @@ def told(entry: Entry) -> str:
     """One line on a submission that passes."""
     row = row_of(entry)
     asked = ", ".join(entry.submission.suite.configs)
+    f1 = "none" if row["macro_f1"] is None else plain(row["macro_f1"], 3)
     partial = "" if entry.complete else "; partial, so it would not be ranked"
-    return f"passes: {asked}; macro F1 {plain(row['macro_f1'], 3)}, coverage {plain(row['coverage'], 3)}{partial}"
+    return f"passes: {asked}; macro F1 {f1}, coverage {plain(row['coverage'], 3)}{partial}"
 
 
 def write(packed: Packed, folder: Path) -> None:
@@ -69,7 +70,7 @@ def write(packed: Packed, folder: Path) -> None:
 def send(packed: Packed, repo: str) -> str:
     """Opens a pull request, unless the same answers are there; one line on what became of it. InputError as `hub.send`."""
     one, digest = packed.submission, packed.checked.digest
-    title = f"Submit {one.model} {digest[:SHORT]}"
+    title = f"Submit {one.model[:150]} {digest[:SHORT]}"  # the Hub takes 200 characters
     description = f"`{one.model}` at `{one.revision}`, packed by `sghatecheck submit`. Answers: `{digest}`."
     sent = hub.send(repo, packed.files, title, description)
     return f"{sent.url} {STATES[sent.state]}"
