@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -37,19 +36,13 @@ class Verified(Strict):
     note: Text | None = None
 
 
-def gather(folder: Path, within: Path, aside: dict[str, str]) -> Iterator[Found]:
-    """Each submission in `folder`/submissions, in the order of their ids. Faults go into `aside`, by path.
+def gather(folder: Path, within: Path, aside: dict[str, str]) -> list[Path]:
+    """The folder of each submission in `folder`/submissions, sorted. What is named otherwise goes into `aside`, by path, with the reason.
 
     Args:
         within: the folder that links may lead to, without links in its own path.
     """
-    for model in entries(folder / FOLDER, within, NAME, aside):
-        for place in entries(model, within, ADDRESS, aside):
-            id = f"{model.name}/{place.name}"
-            try:
-                yield read_one(place, within, id)
-            except InputError as error:
-                aside[f"{FOLDER}/{id}"] = reason(error, place)
+    return [place for model in entries(folder / FOLDER, within, NAME, aside) for place in entries(model, within, ADDRESS, aside)]
 
 
 def entries(folder: Path, within: Path, name: re.Pattern, aside: dict[str, str]) -> list[Path]:
@@ -77,7 +70,11 @@ def entries(folder: Path, within: Path, name: re.Pattern, aside: dict[str, str])
     return sorted(found)
 
 
-def read_one(place: Path, within: Path, id: str) -> Found:
+def id_of(place: Path) -> str:
+    return f"{place.parent.name}/{place.name}"
+
+
+def read_one(place: Path, within: Path) -> Found:
     """A submission's two files. InputError where there are others, or they are not what they should be."""
     names = sorted(one.name for one in islice(place.iterdir(), len(LIMITS) + 5))
     if names != sorted(LIMITS):
@@ -87,7 +84,7 @@ def read_one(place: Path, within: Path, id: str) -> Found:
     if f"{FOLDER}/{place.parent.name}" != one.folder:
         raise InputError(f"{place}: lies in the folder of another model than {one.model}")
     predictions = read_bytes(place / "predictions.parquet", MAX_PARQUET, within)
-    return Found(id, one, predictions, key_of(one, predictions))
+    return Found(id_of(place), one, predictions, key_of(one, predictions))
 
 
 def key_of(one: Submission, predictions: bytes) -> str:

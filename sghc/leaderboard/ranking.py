@@ -14,11 +14,12 @@ from sghc.files import write_whole
 from sghc.leaderboard import cache, checks, hub
 from sghc.leaderboard.board import Entry, board, results_table
 from sghc.leaderboard.cache import Known
-from sghc.leaderboard.gathering import Found, Verified, gather, read_verified
+from sghc.leaderboard.gathering import Found, Verified, gather, id_of, read_one, read_verified, reason
 from sghc.leaderboard.ground import Ground
 from sghc.leaderboard.rows import digest, read
 from sghc.leaderboard.standing import standing
 from sghc.leaderboard.submission import FOLDER, digest_of
+from sghc.terminal import progress
 
 RESULTS, BOARD = "results.parquet", "leaderboard.json"
 
@@ -71,13 +72,16 @@ def rank(place: Place, ground: Ground, baselines: Iterable[Entry], known_in: Pat
     kept = cache.place_of(known_in or cache.default_folder(), ground)
     known = cache.load(kept)
     before = len(known)
-    for found in gather(place.folder, place.within, aside):
-        try:
-            entries.append(enter(found, ground, known, verified))
-        except InputError as error:
-            aside[f"{FOLDER}/{found.id}"] = str(error)
-        except Exception as error:  # a file made to break its reader may raise anything, and must not stop the others
-            aside[f"{FOLDER}/{found.id}"] = f"cannot be read ({type(error).__name__})"
+    listed = gather(place.folder, place.within, aside)
+    with progress(len(listed), "checked") as told:
+        for one in listed:
+            try:
+                entries.append(enter(read_one(one, place.within), ground, known, verified))
+            except InputError as error:
+                aside[f"{FOLDER}/{id_of(one)}"] = reason(error, one)
+            except Exception as error:  # a file made to break its reader may raise anything, and must not stop the others
+                aside[f"{FOLDER}/{id_of(one)}"] = f"cannot be read ({type(error).__name__})"
+            told(1)
     if len(known) > before:
         cache.save(kept, known)
     entries += baselines

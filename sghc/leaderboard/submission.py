@@ -20,7 +20,8 @@ from sghc.models.record import RunRecord
 FORMAT = "sghatecheck-submission-1"
 FOLDER = "submissions"  # of the repository
 PAPER = hashlib.sha256(prompt.ask("|").encode()).hexdigest()  # as detectors name a prompt
-JOINERS = "\u200c\u200d"  # the only invisible characters that a script needs
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of what a reader does not see
+JOINERS = "\u200c\u200d"  # those among them that a script needs
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 VERSION = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # of a model without commits; a branch, which moves, has no digit as a rule
@@ -31,7 +32,7 @@ def one_line(text: str) -> str:
     """The text; ValueError where it is blank or holds what a reader cannot see: control characters, changes of direction, half characters."""
     if not text.strip():
         raise ValueError("is blank")
-    if any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or (unicodedata.category(one) == "Cf" and one not in JOINERS) for one in text):
+    if not text.isprintable() and any(unicodedata.category(one) in UNSEEN and one not in JOINERS for one in text):
         raise ValueError("holds control characters or line breaks")
     return text
 

@@ -38,7 +38,7 @@ def validate(path: Path, ground: Ground, configs: list[str] | None = None) -> En
     """
     if path.is_dir() or path.name == "submission.json":
         folder = (path if path.is_dir() else path.parent).resolve()
-        found = read_one(folder, folder, f"{folder.parent.name}/{folder.name}")
+        found = read_one(folder, folder)
         checked = check(found.submission, found.predictions, folder / "predictions.parquet", ground)
         check_address(checked.digest, found.id)
         return entry_of(found.submission, checked, ground)
