@@ -22,6 +22,7 @@ SuiteOption = Annotated[Path, typer.Option("--suite", help="A folder that `sghat
 SplitOption = Annotated[str, typer.Option("--split", help="test, annotated or generated.")]
 InvalidOption = Annotated[Literal["wrong", "drop", "error"], typer.Option(help="What a rejected output counts as.")]
 ReportOption = Annotated[Optional[Path], typer.Option("--report", help="Write a page to look at to this file, HTML.")]  # noqa: UP045
+ABOUT = ("model", "revision", "parameters", "base", "training_data", "contact", "licence")
 JsonOption = Annotated[Optional[Path], typer.Option("--json", help="Write the numbers to this file.")]  # noqa: UP045 (typer reads it at run time)
 
 
@@ -190,6 +191,85 @@ def compare(
     show(compare_tables.render(result, all_entries) if len(predictions) == 2 else compare_tables.render_ranking(result))
     if fail_if_worse and (lines := compared.worse(result)):
         raise InputError(f"{result['b']} is worse than {result['a']}:\n" + "\n".join(lines))
+
+
+@app.command()
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Predictions files, or submissions' folders.", metavar="FILE...")],
+    suite: SuiteOption = Path("sghatecheck"),
+    config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the file.")] = None,  # noqa: UP045
+) -> None:
+    """Check files as the leaderboard does, without sending anything."""
+    from sghc.leaderboard import ground, submit
+
+    cases, faults = ground.open_ground(suite), []
+    for path in files:
+        try:
+            print(f"{path}: {submit.told(submit.validate(path, cases, config))}")
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise InputError("\n".join(faults))
+
+
+@app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(help="A predictions file; the record of its run beside it is sent too.")],
+    model: Annotated[Optional[str], typer.Option(help="ORG/NAME.")] = None,  # noqa: UP045
+    revision: Annotated[Optional[str], typer.Option(help="The model's commit; a version where it has no commits.")] = None,  # noqa: UP045
+    repo: Annotated[Optional[str], typer.Option(help="The leaderboard's dataset repository, ORG/sghatecheck-leaderboard.")] = None,  # noqa: UP045
+    about: Annotated[Optional[Path], typer.Option(help="YAML with model, revision, parameters, licence and so on; options win.")] = None,  # noqa: UP045
+    parameters: Annotated[Optional[int], typer.Option(min=1, help="How many the model has.")] = None,  # noqa: UP045
+    base: Annotated[Optional[str], typer.Option(help="What it was fine-tuned from.")] = None,  # noqa: UP045
+    training_data: Annotated[Optional[str], typer.Option(help="What it was fine-tuned on.")] = None,  # noqa: UP045
+    contact: Annotated[Optional[str], typer.Option(help="Who can be asked about it; it is published.")] = None,  # noqa: UP045
+    licence: Annotated[Optional[str], typer.Option(help="The model's licence, such as apache-2.0.")] = None,  # noqa: UP045
+    suite: SuiteOption = Path("sghatecheck"),
+    config: Annotated[Optional[list[str]], typer.Option(help="A language that was asked; repeat for more. Default: those in the file.")] = None,  # noqa: UP045
+    redact: Annotated[bool, typer.Option("--redact", help="Replace outputs that may not be published.")] = False,
+    out: Annotated[Optional[Path], typer.Option(help="Also write the submission into this folder, a leaderboard's.")] = None,  # noqa: UP045
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check, score and show what would be sent, and send nothing.")] = False,
+) -> None:
+    """Pack predictions, check and score them here, and send them to the leaderboard as a pull request."""
+    options = {name: value for name, value in locals().items() if name in ABOUT}
+    from sghc.leaderboard import board_tables, ground, packing, submission
+    from sghc.leaderboard import submit as on_its_way
+    from sghc.terminal import show
+
+    if not (repo or out or dry_run):
+        raise typer.BadParameter("give --repo to send it, --out to write it to a folder, or --dry-run")
+    cases = ground.open_ground(suite)
+    packed = packing.pack(file, submission.read_about(about, options), cases, config, redact)
+    show(board_tables.render_packed(packed, on_its_way.entry_of(packed.submission, packed.checked, cases)))
+    if out:
+        on_its_way.write(packed, out)
+        print(f"written to {out / packed.folder}")
+    if repo and not dry_run:
+        print(on_its_way.send(packed, repo))
+    elif dry_run:
+        print("nothing was sent")
+
+
+@app.command()
+def rank(
+    place: Annotated[str, typer.Argument(help="A leaderboard's folder, or its dataset repository ORG/NAME.", metavar="DIR|ORG/NAME")],
+    suite: SuiteOption = Path("sghatecheck"),
+    out: Annotated[Optional[Path], typer.Option(help="Where results.parquet and leaderboard.json go. Default: the folder; ./NAME.")] = None,  # noqa: UP045
+    source: Annotated[Optional[Path], typer.Option(help="A copy of the released repository, for the paper's runs.")] = None,  # noqa: UP045
+    revision: Annotated[Optional[str], typer.Option(help="The repository's commit or branch.")] = None,  # noqa: UP045
+    cache: Annotated[Optional[Path], typer.Option(help="Where scores are kept, so that only new submissions are scored.")] = None,  # noqa: UP045
+) -> None:
+    """Check, score and rank every merged submission, and write results.parquet and leaderboard.json."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: the products are small, and threads wait for each other
+    from sghc.leaderboard import baselines, board_tables, ground, ranking
+    from sghc.terminal import show
+
+    cases, found = ground.open_ground(suite), ranking.open_place(place, revision)
+    ranked = ranking.rank(found, cases, baselines.baselines(source), cache)
+    into = out or (found.folder if found.revision is None else Path(place.rpartition("/")[2]))
+    ranking.write(ranked, into)
+    show(board_tables.render(ranked.board))
+    print(f"{ranked.scored:,} newly scored; written to {into / ranking.RESULTS} and {into / ranking.BOARD}")
 
 
 def read_by(suite: Path, *predictions: Path) -> list[Path]:

@@ -138,7 +138,7 @@ def parquet_rows(path: Path) -> Iterator[tuple[str, dict]]:
 
     try:
         names = pq.read_schema(path).names
-        wanted = [name for name in ("case_id", *ANSWERS, "score") if name in names]
+        wanted = [name for name in ("case_id", *ANSWERS, "score", "mass") if name in names]
         if "case_id" not in wanted:
             raise InputError(f"{path}: no column case_id")
         rows = pq.read_table(path, columns=wanted).to_pylist()
