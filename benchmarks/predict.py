@@ -75,12 +75,13 @@ def by_generate(detector, texts: list[str], size: int):
 
 
 def by_harness(detector, texts: list[str], size: int):
+    from datasets import Dataset
     from lm_eval import simple_evaluate
     from lm_eval.api.task import ConfigurableTask
     from lm_eval.models.huggingface import HFLM
 
     logging.disable(logging.WARNING)
-    rows = [{"prompt": detector.ask(text), "label": 0} for text in texts]
+    rows = Dataset.from_list([{"prompt": detector.ask(text), "label": 0} for text in texts])
     config = {
         "task": "labels",
         "custom_dataset": lambda **_: {"test": rows},
@@ -177,9 +178,8 @@ def main() -> None:
         print(f"{name:9s} {len(texts) / spent:7.2f} cases/s   {spent / middle['here']:5.2f} x the time of here")
     computed = sum(lengths) - len(lengths) * shared
     limit = sum(lengths) / middle["forward"]
-    print(
-        f"share of the limit: {sum(lengths) / middle['here'] / limit:.2f} counting every token, {computed / middle['here'] / limit:.2f} counting those computed"
-    )
+    every, new = sum(lengths) / middle["here"] / limit, computed / middle["here"] / limit
+    print(f"share of the limit: {every:.2f} counting every token, {new:.2f} counting those computed")
 
     theirs = [greedy(detector, text) for text in texts]
     told = [answer.output for answer in detector.answer(texts)]
