@@ -260,12 +260,13 @@ def test_rows_say_how_they_were_asked(place, suite, cases):
         assert row["marks"] == marks
 
 
-def test_a_board_without_submissions_and_places_that_are_none(place, suite, cases, capsys):
+def test_a_board_without_submissions_and_places_that_are_none(place, suite, cases, capsys, monkeypatch):
+    monkeypatch.chdir(place)
     board = rank(place, cases).board
     assert (board["rows"], board["partial"], board["set_aside"]) == ([], [], [])
     ranking.write(rank(place, cases), place / "out")
     assert pq.read_table(place / "out" / "results.parquet").num_rows == 0
-    for name, said in (("nowhere", "no such folder"), (place, "no folder submissions"), ("../../x", "no such folder")):
+    for name, said in (("nowhere", "no such folder"), (place, "no folder submissions"), ("../../no/x", "no such folder")):
         status, _, err = run(capsys, "rank", name, "--suite", suite)
         assert (status, said in err) == (1, True)
 

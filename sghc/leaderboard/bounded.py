@@ -5,6 +5,7 @@ A file of a few bytes can name itself a gigabyte: a nest of brackets, YAML's ali
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ def read_bytes(path: Path, limit: int, within: Path | None = None) -> bytes:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: not a regular file")
         with path.open("rb") as file:
-            content = file.read(limit + 1)
+            content = file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)  # a buffer of the whole limit would take longer to fill
     except (OSError, RuntimeError) as error:  # the latter: links in a circle
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or type(error).__name__})") from None
     if len(content) > limit:

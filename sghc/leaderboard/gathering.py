@@ -59,7 +59,7 @@ def entries(folder: Path, within: Path, name: re.Pattern, aside: dict[str, str])
                     break
                 if not name.fullmatch(one.name):
                     aside[path] = "not the name of a submission's folder"
-                elif not one.is_dir() or leaves(folder / one.name, within):
+                elif not one.is_dir() or (one.is_symlink() and leaves(folder / one.name, within)):
                     aside[path] = "not a folder, or a link that leads out of the repository"
                 else:
                     found.append(folder / one.name)
