@@ -51,7 +51,8 @@ def learned(folder) -> dict:
 
 def test_it_learns(run):
     _, folder, scores = run
-    assert scores[BEFORE]["n_rejected"] == scores[BEFORE]["n"] == 48
+    assert scores[BEFORE]["n"] == 48
+    assert scores[BEFORE]["n_rejected"] > 36  # a random model seldom names a label
     assert scores["cold_test"]["n_rejected"] == 0
     assert scores["cold_test"]["macro_f1"] > 0.8 > scores["cold_test"]["always_non_hateful"]["macro_f1"]
     history = json.loads((folder / "trainer_state.json").read_text())["log_history"]
