@@ -180,12 +180,28 @@ def test_a_functionality_of_ones_own_has_no_printed_neighbour(capsys, tmp_path, 
     assert not page.select("section[aria-labelledby=paper]")
 
 
+def test_a_suite_of_hardly_anything_has_a_page_that_says_what_is_lacking(capsys, tmp_path, monkeypatch):
+    """One case of one language, no target, no contrast, no template with three cases."""
+    monkeypatch.chdir(tmp_path)
+    suite = pages.build(tmp_path, languages=("malay",), hateful=(), harmless=("praise_nh",), targets={"Women": "bakers"})
+    case = pages.cases(suite)[0]
+    page, result = report(capsys, suite, [{"case_id": case["case_id"], "prediction": 0}], "--allow-partial")
+    assert result["overall"]["n"] == 1
+    assert f"Malay: n/a {result['notes']['bias.malay']}" in " ".join(page.get_text(" ").split()).replace(" :", ":")
+    assert "n/a no template has 3 scored cases" in " ".join(page.select_one("section[aria-labelledby=consistency]").get_text(" ").split())
+    assert "No functionality has an error." in page.get_text()
+    assert "no hateful case" in page.select(".cards li")[1].get_text()
+    status, _, err = run(capsys, "compare", "p.jsonl", "p.jsonl", "--suite", suite, "--allow-partial", "--report", "both.html")
+    assert status == 0, err
+    assert "n/a" in pages.read(tmp_path / "both.html").get_text()
+
+
 def test_rejected_outputs_are_counted_and_shown_only_with_texts(capsys, suite):
     given = [{"case_id": one["case_id"], "output": str(one["prediction"])} for one in pages.answers(suite)]
     given[0]["output"] = "I would rather talk about soup"
     page, _ = report(capsys, suite, given)
     section = page.select_one("section[aria-labelledby=rejected]")
-    assert "1 outputs name neither label" in section.get_text()
+    assert "Outputs that name neither label: 1;" in section.get_text()
     assert [one.get_text() for one in section.select(".ids bdi")] == [given[0]["case_id"]]
     assert "soup" not in str(page)
     page, _ = report(capsys, suite, given, "--show-text")
@@ -195,7 +211,8 @@ def test_rejected_outputs_are_counted_and_shown_only_with_texts(capsys, suite):
 def test_texts_are_left_out_unless_asked_for_and_then_closed_and_veiled(capsys, suite):
     texts = {case["text"] for case in pages.cases(suite)}
     page, _ = report(capsys, suite, pages.answers(suite))
-    assert not any(text in page.get_text() for text in texts)
+    whole = str(page)
+    assert not any(text in whole for text in texts)
     page, _ = report(capsys, suite, pages.answers(suite), "--show-text")
     revealed = page.select(".revealed")
     assert {one.get_text() for one in revealed} <= texts
@@ -204,7 +221,8 @@ def test_texts_are_left_out_unless_asked_for_and_then_closed_and_veiled(capsys, 
     assert all(set(veil.get_text()) <= {"x", " "} for veil in page.select(".veil"))
     for one in revealed:
         one.decompose()
-    assert not any(text in str(page) for text in texts)  # nowhere else
+    rest = str(page)
+    assert not any(text in rest for text in texts)  # nowhere else
     assert "Not for sharing." in page.header.get_text()
     assert "sghatecheck:canary:" in page.header.get_text()
 

@@ -143,7 +143,8 @@ def test_two_curves_stand_in_one_chart_where_both_have_scores(capsys, suite):
 
 def test_texts_never_stand_in_a_comparison(capsys, suite):
     page, _ = report(capsys, suite, pages.answers(suite), pages.answers(suite, worse_at_threats))
-    assert not any(case["text"] in str(page) for case in pages.cases(suite))
+    whole = str(page)
+    assert not any(case["text"] in whole for case in pages.cases(suite))
 
 
 def test_a_report_is_of_two_and_never_over_what_is_read(capsys, suite):

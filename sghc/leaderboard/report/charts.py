@@ -24,12 +24,26 @@ class Frame(NamedTuple):
 FRAME = Frame()
 
 
+class Mark(NamedTuple):
+    """A named point; its name stands beside it, inside the frame."""
+
+    x: float
+    y: float
+    name: str
+
+    @property
+    def at(self) -> tuple[float, float, str]:
+        """Where the name stands, and which end of it."""
+        right, top = self.x > FRAME.left + FRAME.size - APART[0], self.y < FRAME.top + APART[1]
+        return self.x + (-7 if right else 7), self.y + (15 if top else -6), "end" if right else "start"
+
+
 class Curve(NamedTuple):
     """Miss rate (upwards) against false alarms (to the right) over all thresholds."""
 
     name: str
     path: str  # the points of a polyline
-    marks: list[tuple[float, float, str]]  # (x, y, threshold) of those that are named
+    marks: list[Mark]  # the thresholds that are named
     answers: tuple[float, float] | None  # (x, y) of the answers as they were given
     rows: list[dict]  # the points at TABLED
     n: int
@@ -50,13 +64,13 @@ def curve(result: dict, name: str = "") -> Curve | None:
     return Curve(name, path, marks(points, places), answers, [one for one in points if near(one, TABLED)], found["n"], found["note"])
 
 
-def marks(points: list[dict], places: list[tuple[float, float]]) -> list[tuple[float, float, str]]:
+def marks(points: list[dict], places: list[tuple[float, float]]) -> list[Mark]:
     """The named points, without those that stand too near to an earlier one; the middle comes first."""
     named = [(place, one["threshold"]) for one, place in zip(points, places, strict=True) if near(one, MARKED)]
-    kept = []
+    kept: list[Mark] = []
     for (x, y), threshold in sorted(named, key=lambda one: abs(one[1] - 0.5)):
-        if all(abs(x - other) >= APART[0] or abs(y - another) >= APART[1] for other, another, _ in kept):
-            kept.append((x, y, f"{threshold:g}".lstrip("0")))
+        if all(abs(x - other.x) >= APART[0] or abs(y - other.y) >= APART[1] for other in kept):
+            kept.append(Mark(x, y, f"{threshold:g}".lstrip("0")))
     return kept
 
 

@@ -43,8 +43,12 @@ def heat_map(result: dict) -> HeatMap | None:
     if not result.get("functionality"):
         return None
     languages = list(result["language"])
-    columns = ["Mean", *map(title_of, languages)] if len(languages) > 1 else [*map(title_of, languages)]
-    return HeatMap(columns, grouped([row(result, name, languages) for name in result["functionality"]]))
+    return HeatMap(columns(languages), grouped([row(result, name, languages) for name in result["functionality"]]))
+
+
+def columns(languages: list[str]) -> list[str]:
+    """The languages' titles, their mean before them where there are several."""
+    return ["Mean"] * (len(languages) > 1) + [*map(title_of, languages)]
 
 
 def row(result: dict, name: str, languages: list[str]) -> Row:
@@ -70,7 +74,6 @@ def difference_map(result: dict, cells: dict) -> HeatMap | None:
     if not result.get("functionality"):
         return None
     languages = list(result["language"])
-    columns = ["Mean", *map(title_of, languages)] if len(languages) > 1 else [*map(title_of, languages)]
     rows = []
     for name, whole in result["functionality"].items():
         own = [difference_cell(cells, f"{one}/{name}") for one in languages]
@@ -78,7 +81,7 @@ def difference_map(result: dict, cells: dict) -> HeatMap | None:
             own.insert(0, difference_cell(result, name))
         hateful = is_hateful(whole["accuracy_hateful"]["a"], whole["accuracy_non_hateful"]["a"])
         rows.append(Row(name, FUNCTIONALITIES.get(name), hateful, own))
-    return HeatMap(columns, grouped(rows))
+    return HeatMap(columns(languages), grouped(rows))
 
 
 def difference_cell(result: dict, name: str) -> Cell | None:
