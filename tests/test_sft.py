@@ -111,7 +111,7 @@ def stopped(monkeypatch, part: str, argv: list[str], steps: int = 0) -> None:
             sft.train(argv)
 
 
-@pytest.mark.parametrize("strategy", ["batch_rebalance", "random"])
+@pytest.mark.parametrize("strategy", ["batch_rebalance", "group_by_length", "random"])
 def test_an_interrupted_run_ends_as_if_it_was_not(base, data, tmp_path, monkeypatch, strategy):
     """In the middle of the second epoch, with dropout: order, dropout, optimizer and learning rate go on where they were."""
     changes = {

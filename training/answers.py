@@ -9,8 +9,10 @@ from torch.nn import functional
 from transformers.trainer_pt_utils import BatchRebalanceSampler
 from trl import SFTTrainer
 
+from batches import ByLength
 
-class AnswerTrainer(SFTTrainer):
+
+class AnswerTrainer(ByLength, SFTTrainer):
     """Projects onto the vocabulary only where something is learned, logs the label's accuracy apart, and may compute what a batch begins with once.
 
     Rows are {input_ids, labels} as sghc.models.prompt.Prompter makes them, and go through TRL as they are. The loss is TRL's: the mean over the
@@ -82,6 +84,9 @@ class AnswerTrainer(SFTTrainer):
 
     def create_model_card(self, *args, **kwargs):
         """Leaves out TRL's card, which would stand beside each checkpoint; the run's own comes at its end."""
+
+    def _send_telemetry(self):
+        """Leaves out what TRL would tell its makers of each run."""
 
 
 @contextlib.contextmanager
