@@ -15,7 +15,7 @@ demo: .venv/demo
 	$(BIN)/python examples/profanity_filter.py .venv/suite .venv/predictions.jsonl
 	$(BIN)/sghatecheck score .venv/predictions.jsonl --suite .venv/suite
 
-# SmolLM2 with LoRA on 900 posts: held-out scores with the adapter and without, then a sample of the official suite (two CPU cores, under 15 minutes)
+# SmolLM2 with LoRA on 1,500 posts: held-out scores with the adapter and without, then a sample of the official suite (two CPU cores)
 demo-train: .venv/train $(RUNS)/sghatecheck
 	$(BIN)/python training/sft.py --config training/recipes/smollm2-demo.yaml --data $(DATA) --suites $(RUNS)/sghatecheck --output_dir $(RUNS)/smollm2
 	$(BIN)/sghatecheck predict --model $(RUNS)/smollm2 --suite $(RUNS)/sghatecheck --limit 400 --out $(RUNS)/smollm2.jsonl
