@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import command
+
 from sghc.suite import folder
 from sghc.suite.sources import card_of, from_templates
 
@@ -42,3 +44,9 @@ def answers(suite: Path, wrong: int = 0, languages=LANGUAGES) -> list[dict]:
 def write(path: Path, rows: list[dict]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    """(exit status, stdout in one line, stderr) of the command."""
+    status, out, err = command.run(capsys, *arguments)
+    return status, out.replace("\n", " "), err

@@ -55,6 +55,32 @@ def released(shared_data) -> dict:
     return columns
 
 
+@pytest.fixture(scope="session")
+def starter(tmp_path_factory) -> Path:
+    """The starter suite, built."""
+    from sghc.suite import folder
+    from sghc.suite.sources import STARTER, card_of, from_templates
+
+    suite, out = from_templates(STARTER, "starter"), tmp_path_factory.mktemp("starter") / "starter"
+    folder.write(suite, card_of(suite, "starter"), out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory) -> Path:
+    """What leaderboards are tested with: two small languages."""
+    from boards import make_suite
+
+    return make_suite(tmp_path_factory.mktemp("board"))
+
+
+@pytest.fixture(scope="session")
+def ground(suite):
+    from sghc.leaderboard.ground import open_ground
+
+    return open_ground(suite)
+
+
 @pytest.fixture
 def toy(tmp_path) -> "ToyRelease":
     return ToyRelease(tmp_path / "release")

@@ -2,16 +2,16 @@
 
 import io
 import json
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
+from command import run
 from rich.console import Console
 
-from sghc import cli
 from sghc.leaderboard import compare_tables, compared
 from sghc.suite import folder, release
-from sghc.suite.sources import STARTER, card_of, from_templates, official
+from sghc.suite.sources import card_of, official
 
 MORE = 12  # templates that singlish has besides the toy's two
 
@@ -25,15 +25,6 @@ def place(toy, tmp_path, monkeypatch):
     folder.write(suite, card_of(suite, "official"), tmp_path / "sghatecheck")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", "compare", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out, err
 
 
 def answer(place, name, wrong=(), leave_out=(), **fixed):
@@ -51,7 +42,7 @@ def answer(place, name, wrong=(), leave_out=(), **fixed):
 def test_two_files(place, capsys):
     answer(place, "good.jsonl")
     answer(place, "poor.jsonl", wrong=["ss"])
-    status, out, err = run(capsys, "good.jsonl", "poor.jsonl", "--json", "out.json")
+    status, out, err = run(capsys, "compare", "good.jsonl", "poor.jsonl", "--json", "out.json")
     assert (status, err) == (0, "")
     result = json.loads((place / "out.json").read_text())
     assert (result["a"], result["b"]) == ("good", "poor")
@@ -69,13 +60,13 @@ def test_two_files(place, capsys):
     assert "Functionalities: B is 0 better, 1 worse, 1 undecided" in out
     assert "profanity_nh" not in out  # cannot be told
     assert result["signature"] in out.replace("\n", "")
-    assert "profanity_nh" in run(capsys, "good.jsonl", "poor.jsonl", "--all")[1]
+    assert "profanity_nh" in run(capsys, "compare", "good.jsonl", "poor.jsonl", "--all")[1]
 
 
 def test_a_gate_names_what_is_worse(place, capsys):
     answer(place, "good.jsonl")
     answer(place, "poor.jsonl", wrong=["ss"])
-    status, out, err = run(capsys, "good.jsonl", "poor.jsonl", "--fail-if-worse", "--json", "out.json")
+    status, out, err = run(capsys, "compare", "good.jsonl", "poor.jsonl", "--fail-if-worse", "--json", "out.json")
     assert status == 1
     assert "Accuracy, overall and by language" in out  # the tables are shown all the same
     assert (place / "out.json").exists()
@@ -84,14 +75,14 @@ def test_a_gate_names_what_is_worse(place, capsys):
     names = [line.split(":")[0] for line in lines]
     assert names == ["overall", "language singlish", "functionality derog_neg_emote_h", "target Women", "target Seniors"]
     assert "accuracy 0.0000 against 1.0000 (-1.0000, Holm's p = 0.0005)" in lines[1]
-    assert run(capsys, "poor.jsonl", "good.jsonl", "--fail-if-worse")[0] == 0  # better is no fault
+    assert run(capsys, "compare", "poor.jsonl", "good.jsonl", "--fail-if-worse")[0] == 0  # better is no fault
     answer(place, "slip.jsonl", wrong=["ms-0"])
-    assert run(capsys, "good.jsonl", "slip.jsonl", "--fail-if-worse")[0] == 0  # worse, but that may be chance
+    assert run(capsys, "compare", "good.jsonl", "slip.jsonl", "--fail-if-worse")[0] == 0  # worse, but that may be chance
 
 
 def test_the_same_file_twice(place, capsys):
     answer(place, "one.jsonl")
-    status, out, _ = run(capsys, "one.jsonl", "one.jsonl", "--json", "out.json", "--fail-if-worse")
+    status, out, _ = run(capsys, "compare", "one.jsonl", "one.jsonl", "--json", "out.json", "--fail-if-worse")
     result = json.loads((place / "out.json").read_text())
     assert (status, result["a"], result["b"]) == (0, "one.jsonl (1)", "one.jsonl (2)")
     assert (result["overall"]["accuracy"]["p"], result["overall"]["verdict"]) == (1, "undecided")
@@ -101,39 +92,39 @@ def test_the_same_file_twice(place, capsys):
 
 def test_wrong_usage_is_two(place, capsys):
     answer(place, "one.jsonl")
-    assert run(capsys, "one.jsonl")[0] == 2
-    assert run(capsys, "one.jsonl", "one.jsonl", "one.jsonl", "--fail-if-worse")[0] == 2
+    assert run(capsys, "compare", "one.jsonl")[0] == 2
+    assert run(capsys, "compare", "one.jsonl", "one.jsonl", "one.jsonl", "--fail-if-worse")[0] == 2
 
 
 def test_files_that_do_not_answer_the_same_cases(place, capsys):
     answer(place, "all.jsonl")
     answer(place, "two.jsonl", leave_out=["zh", "ta"])
     answer(place, "short.jsonl", leave_out=["ss-1", "ms-0"])
-    status, out, err = run(capsys, "all.jsonl", "two.jsonl")
+    status, out, err = run(capsys, "compare", "all.jsonl", "two.jsonl")
     assert (status, out) == (1, "")
     assert "all.jsonl answers singlish, malay, mandarin, tamil and two.jsonl singlish, malay: expected the same languages" in err
-    status, _, err = run(capsys, "all.jsonl", "short.jsonl")
+    status, _, err = run(capsys, "compare", "all.jsonl", "short.jsonl")
     assert status == 1
     assert "short.jsonl" in err
     assert "cases have no answer" in err
-    status, out, _ = run(capsys, "all.jsonl", "short.jsonl", "--allow-partial", "--json", "out.json")
+    status, out, _ = run(capsys, "compare", "all.jsonl", "short.jsonl", "--allow-partial", "--json", "out.json")
     overall = json.loads((place / "out.json").read_text())["overall"]
     assert (status, overall["accuracy"]["a"], overall["accuracy"]["difference"]) == (0, 1, 0)
     assert f"{overall['n_left_out']} cases are left out for both" in out
     answer(place, "only.jsonl", leave_out=["ss", "ms-1", "ms-2", "zh", "ta"])
     answer(place, "rest.jsonl", leave_out=["ss", "ms-0", "zh", "ta"])
-    assert "no case is left that only, rest all answer" in run(capsys, "only.jsonl", "rest.jsonl", "--allow-partial")[2]
+    assert "no case is left that only, rest all answer" in run(capsys, "compare", "only.jsonl", "rest.jsonl", "--allow-partial")[2]
 
 
 def test_bad_input_is_one_message_that_names_the_file(place, capsys):
     answer(place, "all.jsonl")
     (place / "bad.jsonl").write_text('{"case_id": "ss-0", "prediction": 7}\n')
-    assert "no such file" in run(capsys, "all.jsonl", "absent.jsonl")[2]
-    assert "bad.jsonl" in run(capsys, "all.jsonl", "bad.jsonl")[2]
-    assert "invalid" in run(capsys, "all.jsonl", "all.jsonl", "--invalid", "perhaps")[2]
+    assert "no such file" in run(capsys, "compare", "all.jsonl", "absent.jsonl")[2]
+    assert "bad.jsonl" in run(capsys, "compare", "all.jsonl", "bad.jsonl")[2]
+    assert "invalid" in run(capsys, "compare", "all.jsonl", "all.jsonl", "--invalid", "perhaps")[2]
     cases = folder.read(place / "sghatecheck", "test", None, ["case_id"])["case_id"].to_pylist()
     (place / "words.jsonl").write_text("".join(json.dumps({"case_id": case_id, "output": "tea"}) + "\n" for case_id in cases))
-    status, _, err = run(capsys, "all.jsonl", "words.jsonl", "--invalid", "error")
+    status, _, err = run(capsys, "compare", "all.jsonl", "words.jsonl", "--invalid", "error")
     assert status == 1
     assert "answers of words:" in err
     assert "tea" not in err
@@ -143,7 +134,7 @@ def test_several_files_are_ranked(place, capsys):
     answer(place, "good.jsonl")
     answer(place, "poor.jsonl", wrong=["ss"])
     answer(place, "slip.jsonl", wrong=["ms-0"])
-    status, out, _ = run(capsys, "poor.jsonl", "slip.jsonl", "good.jsonl", "--json", "out.json")
+    status, out, _ = run(capsys, "compare", "poor.jsonl", "slip.jsonl", "good.jsonl", "--json", "out.json")
     result = json.loads((place / "out.json").read_text())
     assert (status, [entry["name"] for entry in result["systems"]]) == (0, ["good", "slip", "poor"])
     assert result["systems"][0]["tied_with_next"]
@@ -178,13 +169,12 @@ def test_tables_fit_into_eighty_columns(place):
         assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_a_starter_comparison_says_that_it_is_not_for_reporting(tmp_path, capsys, monkeypatch):
+def test_a_starter_comparison_says_that_it_is_not_for_reporting(starter, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    suite = from_templates(STARTER, "starter")
-    folder.write(suite, card_of(suite, "starter"), tmp_path / "sghatecheck")
+    shutil.copytree(starter, tmp_path / "sghatecheck")
     answer(tmp_path, "a.jsonl", prediction=1)
     answer(tmp_path, "b.jsonl", prediction=0)
-    status, out, _ = run(capsys, "a.jsonl", "b.jsonl", "--json", "out.json")
+    status, out, _ = run(capsys, "compare", "a.jsonl", "b.jsonl", "--json", "out.json")
     result = json.loads((tmp_path / "out.json").read_text())
     assert status == 0
     assert "not for reporting" in out

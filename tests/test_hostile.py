@@ -12,25 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sghc import cli
 from sghc.errors import InputError
 from sghc.leaderboard import bounded, packing, ranking, rows, submission, submit
 from sghc.leaderboard.gathering import read_verified
-from sghc.leaderboard.ground import open_ground
 
 NAMED = {**boards.ABOUT, "model": "org/detector", "revision": boards.COMMIT}
 MARKUP = '<script>alert("x")</script><img src=x onerror=alert(1)> [a](javascript:alert(1)) {{7*7}} \'; DROP TABLE--'
 MEBI = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    return boards.make_suite(tmp_path_factory.mktemp("hostile"))
-
-
-@pytest.fixture(scope="module")
-def ground(suite):
-    return open_ground(suite)
 
 
 @pytest.fixture
@@ -417,8 +405,5 @@ def test_the_terminal_gets_no_control_characters(tmp_path, suite, packed, capsys
     board = tmp_path / "board"
     lay(packed, board)
     (board / "submissions" / "a\x1b[31m").mkdir()
-    sys.argv = ["sghatecheck", "rank", str(board), "--suite", str(suite), "--cache", str(tmp_path / "cache")]
-    with pytest.raises(SystemExit):
-        cli.main()
-    out, err = capsys.readouterr()
+    _, out, err = boards.run(capsys, "rank", board, "--suite", suite, "--cache", tmp_path / "cache")
     assert "\x1b" not in out + err

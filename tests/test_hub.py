@@ -11,15 +11,8 @@ import hub_server
 import pytest
 from huggingface_hub import HfApi
 
-from sghc import cli
-
 REPO = "org/sghatecheck-leaderboard"
 FOLDER = "submissions/org__detector"
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    return boards.make_suite(tmp_path_factory.mktemp("hub"))
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +34,6 @@ def file(tmp_path, suite):
     return boards.write(tmp_path / "predictions.jsonl", boards.answers(suite, wrong=5))
 
 
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out.replace("\n", " "), err
-
-
 def options(suite, model="org/detector"):
     return ["--suite", suite, "--model", model, "--revision", boards.COMMIT, "--contact", "tester", "--licence", "mit", "--repo", REPO]
 
@@ -60,13 +44,13 @@ def merge_all(server):
 
 
 def rank(capsys, suite, place, *more):
-    status, out, err = run(capsys, "rank", REPO, "--suite", suite, "--out", place / "board", "--cache", place / "cache", *more)
+    status, out, err = boards.run(capsys, "rank", REPO, "--suite", suite, "--out", place / "board", "--cache", place / "cache", *more)
     assert status == 0, err
     return json.loads((place / "board" / "leaderboard.json").read_text()), out
 
 
 def test_a_submission_goes_there_and_comes_back_ranked(server, suite, file, tmp_path, capsys):
-    status, out, err = run(capsys, "submit", file, *options(suite))
+    status, out, err = boards.run(capsys, "submit", file, *options(suite))
     assert (status, err) == (0, "")
     assert f"{server.url}/datasets/{REPO}/discussions/1 opened" in out
     pull = server.repos[REPO].pulls[0]
@@ -89,13 +73,13 @@ def test_a_submission_goes_there_and_comes_back_ranked(server, suite, file, tmp_
 
 
 def test_the_same_answers_are_not_sent_twice(server, suite, file, capsys):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     for state, said in (("open", "open already"), ("closed", "was closed"), ("merged", "merged already")):
         if state == "merged":
             merge_all(server)
         else:
             server.repos[REPO].pulls[0]["status"] = state
-        status, out, _ = run(capsys, "submit", file, *options(suite), "--licence", "apache-2.0")  # another note, the same answers
+        status, out, _ = boards.run(capsys, "submit", file, *options(suite), "--licence", "apache-2.0")  # another note, the same answers
         assert status == 0
         assert said in out
         assert "nothing was sent" in out
@@ -104,10 +88,10 @@ def test_the_same_answers_are_not_sent_twice(server, suite, file, capsys):
 
 
 def test_another_pull_request_of_the_same_name_is_not_taken_for_it(server, suite, file, capsys):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     server.repos[REPO].pulls[0]["added"] = {}
     server.repos[REPO].commit("refs/pr/1", {})
-    assert "discussions/2 opened" in run(capsys, "submit", file, *options(suite))[1]
+    assert "discussions/2 opened" in boards.run(capsys, "submit", file, *options(suite))[1]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +114,7 @@ def test_another_pull_request_of_the_same_name_is_not_taken_for_it(server, suite
 )
 def test_what_passes_is_tried_again_and_lands_once(server, suite, file, capsys, kind, troubles):
     server.script[kind] = list(troubles)
-    status, _, err = run(capsys, "submit", file, *options(suite))
+    status, _, err = boards.run(capsys, "submit", file, *options(suite))
     assert (status, err) == (0, "")
     assert server.script[kind] == []
     (pull,) = server.repos[REPO].pulls
@@ -141,13 +125,13 @@ def test_what_passes_is_tried_again_and_lands_once(server, suite, file, capsys, 
 
 def test_what_does_not_pass_is_one_clear_error_and_the_next_try_goes_on(server, suite, file, capsys):
     server.script["commit"] = [500] * 20
-    status, _, err = run(capsys, "submit", file, *options(suite))
+    status, _, err = boards.run(capsys, "submit", file, *options(suite))
     assert status == 1
     assert "HTTP 500" in err
     assert "Traceback" not in err
     server.script["commit"] = []
     puts = server.calls["lfs-put"]
-    assert run(capsys, "submit", file, *options(suite))[0] == 0
+    assert boards.run(capsys, "submit", file, *options(suite))[0] == 0
     assert server.calls["lfs-put"] == puts  # what was uploaded is not uploaded again
     assert len(server.repos[REPO].pulls) == 1
 
@@ -155,7 +139,7 @@ def test_what_does_not_pass_is_one_clear_error_and_the_next_try_goes_on(server, 
 @pytest.mark.parametrize(("status", "advice"), [(401, "HF_TOKEN"), (403, "pull requests"), (404, "no such dataset repository")])
 def test_refusals_say_what_to_do_and_are_not_repeated(server, suite, file, capsys, status, advice):
     server.script["commit"] = [status] * 2
-    code, _, err = run(capsys, "submit", file, *options(suite))
+    code, _, err = boards.run(capsys, "submit", file, *options(suite))
     assert code == 1
     assert advice in err
     assert server.calls["commit"] == 1
@@ -164,29 +148,28 @@ def test_refusals_say_what_to_do_and_are_not_repeated(server, suite, file, capsy
 def test_the_token_is_sent_and_never_shown(server, suite, file, tmp_path, capsys, monkeypatch):
     server.script["commit"] = [403]
     server.script["lfs-put"] = [500]
-    outs = run(capsys, "submit", file, *options(suite), "--out", tmp_path / "local")
+    outs = boards.run(capsys, "submit", file, *options(suite), "--out", tmp_path / "local")
     assert f"Bearer {hub_server.TOKEN}" in server.tokens
     everything = "".join(map(str, outs)) + "".join(path.read_bytes().decode("latin-1") for path in (tmp_path / "local").rglob("*") if path.is_file())
     assert hub_server.TOKEN not in everything
     assert "signed=secret" not in everything
     monkeypatch.delenv("HF_TOKEN")
     calls = server.calls.total()
-    code, _, err = run(capsys, "submit", file, *options(suite))
+    code, _, err = boards.run(capsys, "submit", file, *options(suite))
     assert (code, server.calls.total()) == (1, calls)
     assert "hf auth login" in err
 
 
-def test_two_at_once_both_land(server, suite, tmp_path, capsys):
+def test_two_at_once_both_land(server, suite, ground, tmp_path, capsys):
     from pathlib import Path
 
-    from sghc.leaderboard import ground, packing, submit
+    from sghc.leaderboard import packing, submit
 
     server.meet = 2  # the first commit takes until the second has come, which is a conflict
-    cases = ground.open_ground(suite)
     packs = []
     for number in (2, 3):
         path = boards.write(tmp_path / f"{number}.jsonl", boards.answers(suite, wrong=number))
-        packs.append(packing.pack(path, {**boards.ABOUT, "model": f"org/detector-{number}", "revision": boards.COMMIT}, cases))
+        packs.append(packing.pack(path, {**boards.ABOUT, "model": f"org/detector-{number}", "revision": boards.COMMIT}, ground))
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda packed: submit.send(packed, REPO), packs))
     assert all("opened" in one for one in said)
@@ -199,7 +182,7 @@ def test_two_at_once_both_land(server, suite, tmp_path, capsys):
 
 def test_a_dry_run_asks_the_hub_for_nothing(server, suite, file, capsys):
     calls = server.calls.total()
-    status, out, _ = run(capsys, "submit", file, *options(suite), "--dry-run")
+    status, out, _ = boards.run(capsys, "submit", file, *options(suite), "--dry-run")
     assert status == 0
     assert "nothing was sent" in out
     assert server.calls.total() == calls
@@ -207,7 +190,7 @@ def test_a_dry_run_asks_the_hub_for_nothing(server, suite, file, capsys):
 
 @pytest.mark.parametrize(("kind", "troubles"), [("resolve", ["half"]), ("resolve", ["cut", 500]), ("tree", [429]), ("info", [500, "cut"])])
 def test_a_download_survives_a_bad_line(server, suite, file, tmp_path, capsys, kind, troubles):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     merge_all(server)
     server.script[kind] = list(troubles)
     board, _ = rank(capsys, suite, tmp_path)
@@ -216,19 +199,19 @@ def test_a_download_survives_a_bad_line(server, suite, file, tmp_path, capsys, k
 
 
 def test_a_hub_that_stays_down_is_an_error_and_no_old_board(server, suite, file, tmp_path, capsys):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     merge_all(server)
     rank(capsys, suite, tmp_path)
     server.script["info"] = [503] * 20
     before = (tmp_path / "board" / "leaderboard.json").read_bytes()
-    status, _, err = run(capsys, "rank", REPO, "--suite", suite, "--out", tmp_path / "board")
+    status, _, err = boards.run(capsys, "rank", REPO, "--suite", suite, "--out", tmp_path / "board")
     assert status == 1
     assert "HTTP 503" in err
     assert (tmp_path / "board" / "leaderboard.json").read_bytes() == before
 
 
 def test_what_is_too_large_or_out_of_place_is_not_downloaded(server, suite, file, tmp_path, capsys):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     merge_all(server)
     repo, digest = server.repos[REPO], "0" * 12
     repo.write(f"submissions/org__large/{digest}/predictions.parquet", b"0" * (9 << 20), lfs=True)
@@ -247,7 +230,7 @@ def test_what_is_too_large_or_out_of_place_is_not_downloaded(server, suite, file
 
 
 def test_a_repository_without_submissions_is_an_empty_board(server, suite, file, tmp_path, capsys):
-    run(capsys, "submit", file, *options(suite))  # open, and not merged
+    boards.run(capsys, "submit", file, *options(suite))  # open, and not merged
     board, _ = rank(capsys, suite, tmp_path)
     assert (board["rows"], board["set_aside"]) == ([], [])
     merge_all(server)
@@ -257,17 +240,17 @@ def test_a_repository_without_submissions_is_an_empty_board(server, suite, file,
 
 
 def test_a_revision_is_ranked_as_it_was(server, suite, file, tmp_path, capsys):
-    run(capsys, "submit", file, *options(suite))
+    boards.run(capsys, "submit", file, *options(suite))
     merge_all(server)
     first = server.repos[REPO].refs["main"]
     boards.write(file, boards.answers(suite, wrong=2))
-    run(capsys, "submit", file, *options(suite, "org/other"))
+    boards.run(capsys, "submit", file, *options(suite, "org/other"))
     merge_all(server)
     assert len(rank(capsys, suite, tmp_path)[0]["rows"]) == 2
     board, _ = rank(capsys, suite, tmp_path, "--revision", first)
     assert ([row["model"] for row in board["rows"]], board["revision"]) == (["org/detector"], first)
-    assert run(capsys, "rank", REPO, "--suite", suite, "--revision", "no-such-branch")[0] == 1
-    assert run(capsys, "rank", "org/no-such-board", "--suite", suite)[0] == 1
+    assert boards.run(capsys, "rank", REPO, "--suite", suite, "--revision", "no-such-branch")[0] == 1
+    assert boards.run(capsys, "rank", "org/no-such-board", "--suite", suite)[0] == 1
 
 
 def test_the_command_in_a_process_of_its_own_heeds_the_hubs_variables(server, suite, file, tmp_path):

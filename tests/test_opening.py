@@ -79,22 +79,18 @@ def test_faulty_words_and_prompts_are_refused_before_anything_is_loaded(tmp_path
         open_detector("x.gguf", Options(prompt=tmp_path / "absent.txt"))
 
 
-def test_a_language_model_is_asked_and_scored_by_the_command(tmp_path, monkeypatch, capsys):
+def test_a_language_model_is_asked_and_scored_by_the_command(starter, tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch")
     from tiny_models import saved
 
     from sghc import cli
-    from sghc.suite import folder
-    from sghc.suite.sources import STARTER, card_of, from_templates
 
-    suite = from_templates(STARTER, "starter")
-    folder.write(suite, card_of(suite, "starter"), tmp_path / "suite")
     model = saved(tmp_path / "llama", "llama")
-    told = ["--suite", tmp_path / "suite", "--limit", 100]
+    told = ["--suite", starter, "--limit", 100]
     for arguments in (
         ["predict", "--model", model, *told, "--out", tmp_path / "p.jsonl", "--device", "cpu"],
         ["predict", "--model", model, *told, "--out", tmp_path / "c.jsonl", "--decode", "constrained", "--batch-size", 5],
-        ["score", tmp_path / "c.jsonl", "--suite", tmp_path / "suite", "--allow-partial", "--threshold", 0.5, "--json", tmp_path / "r.json"],
+        ["score", tmp_path / "c.jsonl", "--suite", starter, "--allow-partial", "--threshold", 0.5, "--json", tmp_path / "r.json"],
     ):
         monkeypatch.setattr("sys.argv", ["sghatecheck", *map(str, arguments)])
         with pytest.raises(SystemExit) as left:

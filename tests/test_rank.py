@@ -11,22 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from sghatecheck_metric.comparing import compare
-from sghc import cli
-from sghc.leaderboard import baselines, cache, ground, packing, ranking, scored, standing, submission, submit
+from sghc.leaderboard import baselines, cache, packing, ranking, scored, standing, submission, submit
 from sghc.models import record
 from sghc.suite.catalogue import FUNCTIONALITIES
 
 ABOUT = {**boards.ABOUT, "revision": boards.COMMIT}
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    return boards.make_suite(tmp_path_factory.mktemp("rank"))
-
-
-@pytest.fixture(scope="module")
-def cases(suite):
-    return ground.open_ground(suite)
 
 
 @pytest.fixture
@@ -35,31 +24,22 @@ def place(tmp_path):
     return tmp_path
 
 
-def add(place, suite, cases, model, rows=None, wrong=0, **about):
+def add(place, suite, ground, model, rows=None, wrong=0, **about):
     """Packs answers, writes them into the board, and returns what was packed."""
     path = boards.write(place / f"{model.partition('/')[2]}.jsonl", boards.answers(suite, wrong) if rows is None else rows)
-    packed = packing.pack(path, {**ABOUT, "model": model, **about}, cases)
+    packed = packing.pack(path, {**ABOUT, "model": model, **about}, ground)
     submit.write(packed, place / "board")
     return packed
 
 
-def rank(place, cases, paper=(), **options):
-    return ranking.rank(ranking.open_place(str(place / "board"), None), cases, paper, options.get("cache", place / "cache"))
+def rank(place, ground, paper=(), **options):
+    return ranking.rank(ranking.open_place(str(place / "board"), None), ground, paper, options.get("cache", place / "cache"))
 
 
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out.replace("\n", " "), err
-
-
-def test_rows_are_in_order_with_the_numbers_and_intervals_of_score(place, suite, cases):
+def test_rows_are_in_order_with_the_numbers_and_intervals_of_score(place, suite, ground):
     for model, wrong in (("org/fifth", 5), ("org/right", 0), ("org/fourth", 4)):
-        add(place, suite, cases, model, wrong=wrong)
-    rows = rank(place, cases).board["rows"]
+        add(place, suite, ground, model, wrong=wrong)
+    rows = rank(place, ground).board["rows"]
     assert [row["model"] for row in rows] == ["org/right", "org/fifth", "org/fourth"]
     assert [row["rank"] for row in rows] == [1, 2, 3]
     assert rows[0]["macro_f1"] == 1
@@ -71,9 +51,9 @@ def test_rows_are_in_order_with_the_numbers_and_intervals_of_score(place, suite,
             assert entry[field] == pytest.approx(other[field], abs=1e-6)
 
 
-def test_slices_are_those_of_score(place, suite, cases):
-    add(place, suite, cases, "org/fourth", wrong=4)
-    ranking.write(rank(place, cases), place / "out")
+def test_slices_are_those_of_score(place, suite, ground):
+    add(place, suite, ground, "org/fourth", wrong=4)
+    ranking.write(rank(place, ground), place / "out")
     table = pq.read_table(place / "out" / "results.parquet").to_pylist()
     found = {(one["level"], one["language"], one["group"]): one for one in table}
     expected = scored.score_file(place / "fourth.jsonl", suite, ci="none")
@@ -92,18 +72,18 @@ def test_slices_are_those_of_score(place, suite, cases):
     assert len(found) == len(table) == 3 + 2 * 3 + 3 * 3
 
 
-def test_ties_are_told_from_paired_differences(place, suite, cases):
+def test_ties_are_told_from_paired_differences(place, suite, ground):
     """Two that differ in two cases are tied, one that is far behind is not; the interval is that of `compare`, by another route."""
     right, nearly, far = boards.answers(suite), boards.answers(suite), boards.answers(suite, 4)
     for at in (0, 200):
         nearly[at]["prediction"] ^= 1
-    packs = [add(place, suite, cases, f"org/{name}", one) for name, one in (("right", right), ("nearly", nearly), ("far", far))]
-    rows = rank(place, cases).board["rows"]
+    packs = [add(place, suite, ground, f"org/{name}", one) for name, one in (("right", right), ("nearly", nearly), ("far", far))]
+    rows = rank(place, ground).board["rows"]
     assert [(row["rank"], row["rank_best"], row["rank_worst"]) for row in rows] == [(1, 1, 2), (2, 1, 2), (3, 3, 3)]
     assert [row["tied_with_next"] for row in rows] == [True, False, None]
     assert [row["tied_with_first"] for row in rows] == [True, True, False]
-    columns = {name: cases.cases[name] for name in ("language", "functionality", "cluster")}
-    other = compare(packs[2].checked.answers, packs[1].checked.answers, cases.gold, **columns)["overall"]["macro_f1"]
+    columns = {name: ground.cases[name] for name in ("language", "functionality", "cluster")}
+    other = compare(packs[2].checked.answers, packs[1].checked.answers, ground.gold, **columns)["overall"]["macro_f1"]
     assert rows[1]["next"]["id"] == rows[2]["id"]
     assert rows[1]["next"]["difference"] == pytest.approx(other["difference"])
     assert rows[1]["next"]["difference_ci"] == pytest.approx(other["difference_ci"], abs=0.01)
@@ -125,39 +105,39 @@ def test_who_is_better_beyond_noise_pair_by_pair():
     assert not standing.better(values, replicates, 9)[0].any()  # too few clusters to tell
 
 
-def test_equal_answers_share_a_place(place, suite, cases):
+def test_equal_answers_share_a_place(place, suite, ground):
     for model in ("org/b", "org/a", "org/c"):
-        add(place, suite, cases, model, wrong=4)
-    rows = rank(place, cases).board["rows"]
+        add(place, suite, ground, model, wrong=4)
+    rows = rank(place, ground).board["rows"]
     assert [(row["model"], row["rank"], row["rank_best"], row["rank_worst"]) for row in rows] == [(f"org/{one}", 1, 1, 3) for one in "abc"]
 
 
-def test_only_new_submissions_are_scored_and_the_board_is_the_same(place, suite, cases, capsys):
-    add(place, suite, cases, "org/fifth", wrong=5)
-    first = rank(place, cases)
-    assert (first.scored, rank(place, cases).scored) == (1, 0)
-    assert rank(place, cases).board == first.board
-    assert rank(place, cases, cache=place / "another").board == first.board
-    add(place, suite, cases, "org/third", wrong=3)
-    assert rank(place, cases).scored == 1
+def test_only_new_submissions_are_scored_and_the_board_is_the_same(place, suite, ground, capsys):
+    add(place, suite, ground, "org/fifth", wrong=5)
+    first = rank(place, ground)
+    assert (first.scored, rank(place, ground).scored) == (1, 0)
+    assert rank(place, ground).board == first.board
+    assert rank(place, ground, cache=place / "another").board == first.board
+    add(place, suite, ground, "org/third", wrong=3)
+    assert rank(place, ground).scored == 1
     for content in (b"", b"PK\x03\x04 not a cache"):
-        (place / "cache" / cache.place_of(place / "cache", cases).name).write_bytes(content)
-        assert (rank(place, cases).scored, rank(place, cases).scored) == (2, 0)
+        (place / "cache" / cache.place_of(place / "cache", ground).name).write_bytes(content)
+        assert (rank(place, ground).scored, rank(place, ground).scored) == (2, 0)
     arguments = ["rank", place / "board", "--suite", suite, "--cache", place / "cache"]
     for scored_now in ("0 newly scored", "0 newly scored"):
-        status, out, _ = run(capsys, *arguments)
+        status, out, _ = boards.run(capsys, *arguments)
         assert status == 0
         assert scored_now in out
     written = (place / "board" / "leaderboard.json").read_bytes()
     board = json.loads(written)
     assert board["results"]["sha256"] == hashlib.sha256((place / "board" / "results.parquet").read_bytes()).hexdigest()
-    run(capsys, *arguments)
+    boards.run(capsys, *arguments)
     assert (place / "board" / "leaderboard.json").read_bytes() == written  # ranked again, with its own results beside: the same bytes
 
 
-def test_ranking_needs_no_heavy_library(place, suite, cases):
+def test_ranking_needs_no_heavy_library(place, suite, ground):
     """pandas, which pyarrow imports at the least occasion, would double the time that one more submission takes."""
-    add(place, suite, cases, "org/fifth", wrong=5)
+    add(place, suite, ground, "org/fifth", wrong=5)
     command = f"rank {place / 'board'} --suite {suite} --cache {place / 'cache'}".split()
     run = f"import sys; sys.argv[1:] = {command!r}\nfrom sghc import cli\ntry: cli.main()\nexcept SystemExit: pass\n"
     heavy = "heavy = {'torch', 'transformers', 'datasets', 'evaluate', 'pandas', 'gradio', 'sklearn', 'huggingface_hub'}\n"
@@ -165,19 +145,19 @@ def test_ranking_needs_no_heavy_library(place, suite, cases):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_cache_is_never_taken_from_a_leaderboards_folder(place, suite, cases, monkeypatch):
+def test_a_cache_is_never_taken_from_a_leaderboards_folder(place, suite, ground, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(place / "home"))
-    add(place, suite, cases, "org/fifth", wrong=5)
-    ranking.rank(ranking.open_place(str(place / "board"), None), cases, ())
+    add(place, suite, ground, "org/fifth", wrong=5)
+    ranking.rank(ranking.open_place(str(place / "board"), None), ground, ())
     assert [path.parent for path in place.rglob("*.npz")] == [place / "home" / "sghatecheck" / "leaderboard"]
 
 
-def test_the_bad_ones_are_set_aside_with_reasons_and_stop_nothing(place, suite, cases, capsys):
-    good = add(place, suite, cases, "org/good", wrong=5)
-    touched = add(place, suite, cases, "org/touched", wrong=4)
-    boasting = add(place, suite, cases, "org/boasting", wrong=3)
-    stranger = add(place, suite, cases, "org/stranger", wrong=6)
-    empty = add(place, suite, cases, "org/empty", wrong=7)
+def test_the_bad_ones_are_set_aside_with_reasons_and_stop_nothing(place, suite, ground, capsys):
+    good = add(place, suite, ground, "org/good", wrong=5)
+    touched = add(place, suite, ground, "org/touched", wrong=4)
+    boasting = add(place, suite, ground, "org/boasting", wrong=3)
+    stranger = add(place, suite, ground, "org/stranger", wrong=6)
+    empty = add(place, suite, ground, "org/empty", wrong=7)
     folders = {one.submission.model: place / "board" / one.folder for one in (good, touched, boasting, stranger, empty)}
     predictions = (folders["org/good"] / "predictions.parquet").read_bytes()
     (folders["org/touched"] / "predictions.parquet").write_bytes(predictions)  # better answers than those that its name stands for
@@ -187,7 +167,7 @@ def test_the_bad_ones_are_set_aside_with_reasons_and_stop_nothing(place, suite, 
         json.dumps(told | {"model": "org/stranger", "suite": told["suite"] | {"data": "0" * 64}})
     )
     (folders["org/empty"] / "predictions.parquet").write_bytes(b"PAR1" * 5)
-    status, out, err = run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
+    status, out, err = boards.run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
     assert (status, "Traceback" in err) == (0, False)
     board = json.loads((place / "board" / "leaderboard.json").read_text())
     assert [row["model"] for row in board["rows"]] == ["org/good"]
@@ -201,9 +181,9 @@ def test_the_bad_ones_are_set_aside_with_reasons_and_stop_nothing(place, suite, 
     assert "0.98765" not in (place / "board" / "leaderboard.json").read_text()
 
 
-def test_a_reader_that_breaks_stops_nothing(place, suite, cases, monkeypatch):
-    add(place, suite, cases, "org/a", wrong=5)
-    add(place, suite, cases, "org/b", wrong=4)
+def test_a_reader_that_breaks_stops_nothing(place, suite, ground, monkeypatch):
+    add(place, suite, ground, "org/a", wrong=5)
+    add(place, suite, ground, "org/b", wrong=4)
     read, calls = ranking.read, []
 
     def broken(content, name, on):
@@ -213,16 +193,16 @@ def test_a_reader_that_breaks_stops_nothing(place, suite, cases, monkeypatch):
         return read(content, name, on)
 
     monkeypatch.setattr(ranking, "read", broken)
-    board = rank(place, cases).board
+    board = rank(place, ground).board
     assert [row["model"] for row in board["rows"]] == ["org/b"]
     assert board["set_aside"][0]["reason"] == "cannot be read (OverflowError)"
 
 
-def test_partial_ones_are_apart(place, suite, cases):
-    add(place, suite, cases, "org/whole", wrong=3)
-    add(place, suite, cases, "org/malay", boards.answers(suite, languages=["malay"]))
-    add(place, suite, cases, "org/lacking", boards.answers(suite)[:-1])
-    board = rank(place, cases).board
+def test_partial_ones_are_apart(place, suite, ground):
+    add(place, suite, ground, "org/whole", wrong=3)
+    add(place, suite, ground, "org/malay", boards.answers(suite, languages=["malay"]))
+    add(place, suite, ground, "org/lacking", boards.answers(suite)[:-1])
+    board = rank(place, ground).board
     assert [row["model"] for row in board["rows"]] == ["org/whole"]
     partial = {row["model"]: row for row in board["partial"]}
     assert partial["org/malay"]["language"]["malay"]["macro_f1"] == 1
@@ -232,62 +212,63 @@ def test_partial_ones_are_apart(place, suite, cases):
     assert "rank" not in partial["org/malay"]
 
 
-def test_a_row_is_verified_where_a_maintainer_says_so(place, suite, cases, capsys):
-    one = add(place, suite, cases, "org/one", wrong=5)
-    add(place, suite, cases, "org/two", wrong=6)
+def test_a_row_is_verified_where_a_maintainer_says_so(place, suite, ground, capsys):
+    one = add(place, suite, ground, "org/one", wrong=5)
+    add(place, suite, ground, "org/two", wrong=6)
     (place / "board" / "verified.yaml").write_text(f"{one.checked.digest}: {{by: a maintainer, on: 2026-11-01}}\n{'0' * 64}: {{by: a, on: b}}\n")
-    status, out, _ = run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
+    status, out, _ = boards.run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
     board = json.loads((place / "board" / "leaderboard.json").read_text())
     assert {row["model"]: row["verified"] for row in board["rows"]} == {"org/one": True, "org/two": False}
     assert next(row for row in board["rows"] if row["verified"])["verification"] == {"by": "a maintainer", "on": "2026-11-01", "note": None}
     assert "labels are public" in board["notes"]["verified"]
     assert "labels are public" in out
     (place / "board" / "verified.yaml").write_text("[")
-    status, _, err = run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
+    status, _, err = boards.run(capsys, "rank", place / "board", "--suite", suite, "--cache", place / "cache")
     assert (status, "verified.yaml" in err) == (1, True)
 
 
-def test_rows_say_how_they_were_asked(place, suite, cases):
+def test_rows_say_how_they_were_asked(place, suite, ground):
     path = boards.write(place / "chat.jsonl", boards.answers(suite, 5))
     identity = {"kind": "causal", "model": "org/chat", "revision": boards.COMMIT, "reading": "last-character"}
-    asked = {"suite": "own", "split": "test", "configs": [*boards.LANGUAGES], "limit": None, "data": cases.fingerprint(boards.LANGUAGES)}
+    asked = {"suite": "own", "split": "test", "configs": [*boards.LANGUAGES], "limit": None, "data": ground.fingerprint(boards.LANGUAGES)}
     for prompt, marks in (({"name": "paper", "sha256": submission.PAPER}, []), ({"name": "chat", "sha256": "0" * 64}, ["other prompt"])):
         record.write(record.new({**identity, "prompt": prompt}, asked), path)
         submit.write(
-            packing.pack(path, {**ABOUT, "model": f"org/{prompt['name']}", "revision": boards.COMMIT} | {"model": "org/chat"}, cases), place / "board"
+            packing.pack(path, {**ABOUT, "model": f"org/{prompt['name']}", "revision": boards.COMMIT} | {"model": "org/chat"}, ground),
+            place / "board",
         )
-        (row,) = [one for one in rank(place, cases).board["rows"] if one["prompt"] == prompt["name"]]
+        (row,) = [one for one in rank(place, ground).board["rows"] if one["prompt"] == prompt["name"]]
         assert row["marks"] == marks
 
 
-def test_a_board_without_submissions_and_places_that_are_none(place, suite, cases, capsys, monkeypatch):
+def test_a_board_without_submissions_and_places_that_are_none(place, suite, ground, capsys, monkeypatch):
     monkeypatch.chdir(place)
-    board = rank(place, cases).board
+    board = rank(place, ground).board
     assert (board["rows"], board["partial"], board["set_aside"]) == ([], [], [])
-    ranking.write(rank(place, cases), place / "out")
+    ranking.write(rank(place, ground), place / "out")
     assert pq.read_table(place / "out" / "results.parquet").num_rows == 0
     for name, said in (("nowhere", "no such folder"), (place, "no folder submissions"), ("../../no/x", "no such folder")):
-        status, _, err = run(capsys, "rank", name, "--suite", suite)
+        status, _, err = boards.run(capsys, "rank", name, "--suite", suite)
         assert (status, said in err) == (1, True)
 
 
-def test_a_board_that_cannot_be_written_leaves_the_old_one(place, suite, cases, monkeypatch):
-    add(place, suite, cases, "org/one", wrong=5)
-    ranking.write(rank(place, cases), place / "out")
+def test_a_board_that_cannot_be_written_leaves_the_old_one(place, suite, ground, monkeypatch):
+    add(place, suite, ground, "org/one", wrong=5)
+    ranking.write(rank(place, ground), place / "out")
     before = {path.name: path.read_bytes() for path in (place / "out").iterdir()}
-    add(place, suite, cases, "org/two", wrong=4)
+    add(place, suite, ground, "org/two", wrong=4)
     whole = ranking.write_whole
     monkeypatch.setattr(ranking, "write_whole", lambda path, content: whole(path / "x" if path.name == "results.parquet" else path, content))
     with pytest.raises(Exception, match="cannot be written"):
-        ranking.write(rank(place, cases), place / "out")
+        ranking.write(rank(place, ground), place / "out")
     assert {path.name: path.read_bytes() for path in (place / "out").iterdir()} == before
 
 
 # --- the paper's runs ---
 
 
-def test_the_papers_runs_as_printed(place, cases):
-    found = rank(place, cases, baselines.baselines(None)).board["baselines"]
+def test_the_papers_runs_as_printed(place, ground):
+    found = rank(place, ground, baselines.baselines(None)).board["baselines"]
     assert len(found) == 10
     mistral = next(row for row in found if row["model"] == "Mistral fine-tuned on MultiSet")
     assert mistral["marks"] == ["printed tables"]
@@ -298,9 +279,9 @@ def test_the_papers_runs_as_printed(place, cases):
     assert not any("rank" in row or row["verified"] for row in found)
 
 
-def test_the_papers_runs_from_their_predictions(place, cases, shared_data):
+def test_the_papers_runs_from_their_predictions(place, ground, shared_data):
     """The means over the five models are those of Table 3, cut to three digits as it prints them; coverage and rejections are the run's own."""
-    found = rank(place, cases, baselines.baselines(shared_data / "sghatecheck")).board["baselines"]
+    found = rank(place, ground, baselines.baselines(shared_data / "sghatecheck")).board["baselines"]
     assert len(found) == 10
     runs = [row for row in found if row["marks"] == ["paper frame"]]
     assert [row["model"] for row in runs] == [f"{name} fine-tuned on MultiSet" for name in ("LLaMA2", "mBert", "Mistral", "SEA-LION", "SeaLLM")]

@@ -2,12 +2,11 @@
 
 import json
 import os
-import sys
 
 import pages
 import pytest
+from command import run
 
-from sghc import cli
 from sghc.leaderboard import scored
 from sghc.leaderboard.report import charts
 from sghc.leaderboard.report.heatmap import FEW
@@ -20,15 +19,6 @@ HARMLESS_TAGS = {
     *("h1", "h2", "h3", "head", "header", "html", "i", "li", "line", "main", "meta", "nav", "p", "path", "polyline", "rect", "section", "small"),
     *("span", "strong", "style", "summary", "svg", "table", "tbody", "td", "text", "th", "thead", "title", "tr", "ul"),
 }
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out, err
 
 
 @pytest.fixture

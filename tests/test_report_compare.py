@@ -1,13 +1,12 @@
 """`sghatecheck compare A B --report`: differences, tests and verdicts on the page are those of the comparison, on the same cases for both."""
 
 import json
-import sys
 
 import pages
 import pytest
+from command import run
 
 from sghatecheck_metric.comparing import compare
-from sghc import cli
 from sghc.leaderboard import compared
 from sghc.leaderboard.report import double
 from sghc.paper.reproduction import read_printed
@@ -17,15 +16,6 @@ from sghc.paper.reproduction import read_printed
 def suite(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return pages.build(tmp_path)
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out, err
 
 
 def report(capsys, suite, a, b, *options):

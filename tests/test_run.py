@@ -17,7 +17,6 @@ from sghc.models.asked import cases_of, spread
 from sghc.models.callables import CallableDetector, from_spec
 from sghc.models.detector import Answer
 from sghc.suite import folder
-from sghc.suite.sources import STARTER, card_of, from_templates
 
 CASES = [(f"ms-g{number}", f"tea number {number}") for number in range(50)]
 MANY = [(f"ms-g{number}", f"rain number {number}") for number in range(300)]
@@ -225,14 +224,6 @@ def test_a_function_that_is_not_there(spec, match):
 # --- the command ---
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    out = tmp_path_factory.mktemp("suite") / "starter"
-    made = from_templates(STARTER, "starter")
-    folder.write(made, card_of(made, "starter"), out)
-    return out
-
-
 def command(*arguments) -> int:
     sys.argv = ["sghatecheck", *map(str, arguments)]
     with pytest.raises(SystemExit) as left:
@@ -240,66 +231,66 @@ def command(*arguments) -> int:
     return left.value.code or 0
 
 
-def test_predict_then_score(suite, tmp_path, monkeypatch, capsys):
+def test_predict_then_score(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def detect(texts):\n    return [(1, 0.75) for text in texts]\n")
-    assert command("predict", "--model", "mine:detect", "--suite", suite, "--config", "malay", "--out", "p.jsonl") == 0
+    assert command("predict", "--model", "mine:detect", "--suite", starter, "--config", "malay", "--out", "p.jsonl") == 0
     out, err = capsys.readouterr()
     assert "735" in out
     assert "735 of 735" in err
-    assert command("score", "p.jsonl", "--suite", suite, "--json", "r.json") == 0
+    assert command("score", "p.jsonl", "--suite", starter, "--json", "r.json") == 0
     result = json.loads((tmp_path / "r.json").read_text())
     assert (result["overall"]["n"], result["overall"]["accuracy_hateful"]) == (735, 1)
     assert record.read(tmp_path / "p.jsonl").asked["configs"] == ["malay"]
 
 
-def test_a_limit_takes_something_of_everything_and_marks_the_run(suite, tmp_path, monkeypatch, capsys):
+def test_a_limit_takes_something_of_everything_and_marks_the_run(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine2.py").write_text("def detect(texts):\n    return [0 for text in texts]\n")
-    assert command("predict", "--model", "mine2:detect", "--suite", suite, "--limit", 192, "--out", "p.jsonl") == 0
+    assert command("predict", "--model", "mine2:detect", "--suite", starter, "--limit", 192, "--out", "p.jsonl") == 0
     assert "partial" in capsys.readouterr().out
-    cases, asked = cases_of(suite, "test", None, 192)
+    cases, asked = cases_of(starter, "test", None, 192)
     assert (len(cases), asked["n"], record.read(tmp_path / "p.jsonl").partial) == (192, 192, True)
-    known = {row["case_id"]: row for row in folder.read(suite, "test", None, ["case_id", "language", "functionality"]).to_pylist()}
+    known = {row["case_id"]: row for row in folder.read(starter, "test", None, ["case_id", "language", "functionality"]).to_pylist()}
     counts = Counter((known[case_id]["language"], known[case_id]["functionality"]) for case_id, _ in cases)
     assert len(counts) == 96  # every functionality of every language
     assert max(counts.values()) - min(counts.values()) <= 1
-    assert cases_of(suite, "test", None, 192)[0] == cases
-    assert {case_id for case_id, _ in cases_of(suite, "test", None, 100)[0]} <= {case_id for case_id, _ in cases}
+    assert cases_of(starter, "test", None, 192)[0] == cases
+    assert {case_id for case_id, _ in cases_of(starter, "test", None, 100)[0]} <= {case_id for case_id, _ in cases}
 
 
-def test_a_limit_that_leaves_nothing_out_is_none(suite):
-    assert cases_of(suite, "test", ["malay"], 10_000)[1]["limit"] is None
+def test_a_limit_that_leaves_nothing_out_is_none(starter):
+    assert cases_of(starter, "test", ["malay"], 10_000)[1]["limit"] is None
 
 
-def test_a_language_named_twice_is_asked_once(suite, tmp_path, monkeypatch, capsys):
+def test_a_language_named_twice_is_asked_once(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine3.py").write_text("def detect(texts):\n    return [1 for text in texts]\n")
-    twice = ["--suite", suite, "--config", "malay", "--config", "malay"]
+    twice = ["--suite", starter, "--config", "malay", "--config", "malay"]
     assert command("predict", "--model", "mine3:detect", *twice, "--out", "p.jsonl") == 0
     assert len(rows(tmp_path / "p.jsonl")) == 735
-    for name, arguments in (("one.json", ["--suite", suite, "--config", "malay"]), ("two.json", twice)):
+    for name, arguments in (("one.json", ["--suite", starter, "--config", "malay"]), ("two.json", twice)):
         assert command("score", "p.jsonl", *arguments, "--ci", "none", "--json", name) == 0
     assert (tmp_path / "one.json").read_text() == (tmp_path / "two.json").read_text()
 
 
-def test_results_never_overwrite_what_is_read(suite, tmp_path, monkeypatch, capsys):
+def test_results_never_overwrite_what_is_read(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine4.py").write_text("def detect(texts):\n    return [1 for text in texts]\n")
-    assert command("predict", "--model", "mine4:detect", "--suite", suite, "--config", "malay", "--out", "p.jsonl") == 0
-    before = (suite / "README.md").read_bytes()
-    for target in ("p.jsonl", "p.run.json", suite / "README.md", suite / "data" / "results.json"):
-        assert command("score", "p.jsonl", "--suite", suite, "--ci", "none", "--json", target) == 1
+    assert command("predict", "--model", "mine4:detect", "--suite", starter, "--config", "malay", "--out", "p.jsonl") == 0
+    before = (starter / "README.md").read_bytes()
+    for target in ("p.jsonl", "p.run.json", starter / "README.md", starter / "data" / "results.json"):
+        assert command("score", "p.jsonl", "--suite", starter, "--ci", "none", "--json", target) == 1
         assert "name another file" in capsys.readouterr().err
-    assert (suite / "README.md").read_bytes() == before
-    assert not (suite / "data" / "results.json").exists()
+    assert (starter / "README.md").read_bytes() == before
+    assert not (starter / "data" / "results.json").exists()
 
 
 def test_a_sample_is_never_larger_than_the_suite():
     assert len(spread([{"case_id": str(n), "language": "x", "functionality": None} for n in range(3)], 10)) == 3
 
 
-def test_predict_refuses_what_cannot_work(suite, tmp_path, monkeypatch, capsys):
+def test_predict_refuses_what_cannot_work(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for arguments, words in (
         (["--model", "nowhere_at_all:f", "--out", "p.jsonl"], "cannot be imported"),
@@ -307,6 +298,6 @@ def test_predict_refuses_what_cannot_work(suite, tmp_path, monkeypatch, capsys):
         (["--model", "json:loads", "--config", "klingon", "--out", "p.jsonl"], "no config klingon"),
         (["--model", "json:loads", "--split", "train", "--out", "p.jsonl"], "no split 'train'"),
     ):
-        assert command("predict", "--suite", suite, *arguments) == 1
+        assert command("predict", "--suite", starter, *arguments) == 1
         assert words in capsys.readouterr().err
     assert not list(tmp_path.glob("p.*"))

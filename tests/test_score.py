@@ -1,16 +1,15 @@
 """`sghatecheck score`: predictions files of every form are read strictly, held against the suite and scored."""
 
 import json
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command import run
 
-from sghc import cli
 from sghc.leaderboard import tables
 from sghc.suite import folder, release
-from sghc.suite.sources import STARTER, card_of, from_templates, official
+from sghc.suite.sources import card_of, official
 
 CASES = [f"{code}-{number}" for code in ("ss", "ms", "zh", "ta") for number in range(3)]  # gold of each language: 1, 1, 0
 ANSWERS = [1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1]  # singlish all right, malay 2 of 3, mandarin 1 of 3, tamil 2 of 3
@@ -23,15 +22,6 @@ def place(toy, tmp_path, monkeypatch):
     folder.write(suite, card_of(suite, "official"), tmp_path / "sghatecheck")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out, err
 
 
 def write(place, rows, name="predictions.jsonl"):
@@ -266,13 +256,11 @@ def test_a_faulty_gate(place, capsys, content, words):
     assert words in err
 
 
-def test_a_starter_score_says_that_it_is_not_for_reporting(tmp_path, capsys, monkeypatch):
+def test_a_starter_score_says_that_it_is_not_for_reporting(starter, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    suite = from_templates(STARTER, "starter")
-    folder.write(suite, card_of(suite, "starter"), tmp_path / "sghatecheck")
-    ids = folder.read(tmp_path / "sghatecheck", "test", None, ["case_id"])["case_id"].to_pylist()
+    ids = folder.read(starter, "test", None, ["case_id"])["case_id"].to_pylist()
     write(tmp_path, [{"case_id": case_id, "prediction": 1} for case_id in ids])
-    status, out, _ = run(capsys, "score", "predictions.jsonl", "--json", "out.json")
+    status, out, _ = run(capsys, "score", "predictions.jsonl", "--suite", starter, "--json", "out.json")
     result = json.loads((tmp_path / "out.json").read_text())
     assert status == 0
     assert "not for reporting" in out

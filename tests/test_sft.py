@@ -15,6 +15,7 @@ pytest.importorskip("trl")
 import toy_training as toy  # noqa: E402
 from tiny_models import same, saved  # noqa: E402
 
+import outcome  # noqa: E402
 import sft  # noqa: E402
 from sghc.errors import InputError  # noqa: E402
 from sghc.models.causal import CausalDetector  # noqa: E402
@@ -70,6 +71,20 @@ def test_predict_reads_the_same_answers(run):
     assert right / len(test) == scores["cold_test"]["accuracy"]
     generated = CausalDetector(base, adapter=str(folder), decode="generate", max_new_tokens=5, max_length=96, dtype="float32", device="cpu")
     same(generated.answer([text for text, _ in test]), answers)  # five tokens asked for, one given: the end of text was learned
+
+
+def test_scores_without_the_adapter_are_those_of_the_base_alone(run):
+    """Nothing of the adapter is left in them, such as keys and values of the prompt's head that it had a part in."""
+    base, folder, scores = run
+    texts, labels = zip(*(row for i, row in enumerate(toy.texts()) if i % 8 == 0), strict=True)
+    alone = CausalDetector(base, max_length=96, dtype="float32", device="cpu")
+    assert alone.head
+    answers = alone.answer(texts)
+    assert outcome.held_out_scores([answer.prediction for answer in answers], labels) == scores[BEFORE]
+    adapted = CausalDetector(base, adapter=str(folder), max_length=96, dtype="float32", device="cpu")
+    with adapted.bare():
+        same(adapted.answer(texts), answers)
+    assert adapted.answer(texts) != answers
 
 
 def test_what_a_finished_run_leaves(run):

@@ -16,8 +16,6 @@ from sghc.models import record, run, shards
 from sghc.models.callables import CallableDetector
 from sghc.models.detector import Answer
 from sghc.models.shards import Shard, parse
-from sghc.suite import folder
-from sghc.suite.sources import STARTER, card_of, from_templates
 
 CASES = [(f"ms-g{number}", f"tea number {number}") for number in range(50)]
 ASKED = {"suite": "toy", "data": "d", "split": "test", "configs": ["malay"], "limit": None, "n": 50}
@@ -229,18 +227,10 @@ def detect(texts):
 """
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    out = tmp_path_factory.mktemp("suite") / "starter"
-    made = from_templates(STARTER, "starter")
-    folder.write(made, card_of(made, "starter"), out)
-    return out
-
-
-def test_three_processes_at_once_one_killed_in_the_middle(suite, tmp_path, monkeypatch, capsys):
+def test_three_processes_at_once_one_killed_in_the_middle(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slow.py").write_text(SLOW)
-    arguments = ["predict", "--model", "slow:detect", "--suite", str(suite), "--limit", "480", "--batch-size", "8"]
+    arguments = ["predict", "--model", "slow:detect", "--suite", str(starter), "--limit", "480", "--batch-size", "8"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
     def start(number):
@@ -274,9 +264,11 @@ def test_three_processes_at_once_one_killed_in_the_middle(suite, tmp_path, monke
     assert record.read(Path("p.jsonl")).asked == record.read(Path("whole.jsonl")).asked
 
 
-def test_the_command_refuses_what_is_no_shard(suite, tmp_path, monkeypatch, capsys):
+def test_the_command_refuses_what_is_no_shard(starter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["sghatecheck", "predict", "--model", "json:loads", "--suite", str(suite), "--out", "p.jsonl", "--shard", "5/4"])
+    monkeypatch.setattr(
+        "sys.argv", ["sghatecheck", "predict", "--model", "json:loads", "--suite", str(starter), "--out", "p.jsonl", "--shard", "5/4"]
+    )
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert left.value.code == 1

@@ -1,7 +1,6 @@
 """A submission: what is packed, what may be published, and that the one check refuses what should not stand on a leaderboard."""
 
 import json
-import sys
 
 import boards
 import numpy as np
@@ -9,38 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sghc import cli
 from sghc.errors import InputError
 from sghc.leaderboard import packing, rows, scored, submission, submit
 from sghc.leaderboard.board import row_of
-from sghc.leaderboard.ground import open_ground
 from sghc.models import record
 
 NAMED = {**boards.ABOUT, "model": "org/detector", "revision": boards.COMMIT}
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory):
-    return boards.make_suite(tmp_path_factory.mktemp("submission"))
-
-
-@pytest.fixture(scope="module")
-def ground(suite):
-    return open_ground(suite)
-
-
 @pytest.fixture
 def given(suite):
     return boards.answers(suite, wrong=5)
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of the command."""
-    sys.argv = ["sghatecheck", *map(str, arguments)]
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    out, err = capsys.readouterr()
-    return left.value.code or 0, out.replace("\n", " "), err
 
 
 def pack(path, ground, **options):
@@ -131,19 +109,19 @@ def test_about_a_model_from_options_and_yaml(tmp_path, suite, given, capsys):
     about.write_text(
         "model: org/other\nrevision: 0123456789\nparameters: 7_000_000_000\nlicence: no\ncontact: tester\nbase: org/base\ntraining_data:\n"
     )
-    status, _, err = run(capsys, "submit", path, "--suite", suite, "--about", about, "--model", "org/detector", "--out", tmp_path / "board")
+    status, _, err = boards.run(capsys, "submit", path, "--suite", suite, "--about", about, "--model", "org/detector", "--out", tmp_path / "board")
     assert (status, err) == (0, "")
     (document,) = (tmp_path / "board").rglob("submission.json")
     told = json.loads(document.read_text())
     assert (told["model"], told["revision"], told["parameters"], told["licence"]) == ("org/detector", "0123456789", 7_000_000_000, "no")
     assert (told["base"], told["training_data"], told["run"]) == ("org/base", None, None)
     about.write_text("modle: org/other\n")
-    status, _, err = run(capsys, "submit", path, "--suite", suite, "--about", about, "--dry-run")
+    status, _, err = boards.run(capsys, "submit", path, "--suite", suite, "--about", about, "--dry-run")
     assert (status, "modle" in err) == (1, True)
-    status, _, err = run(capsys, "submit", path, "--suite", suite, "--dry-run")
+    status, _, err = boards.run(capsys, "submit", path, "--suite", suite, "--dry-run")
     assert status == 1
     assert "licence: Field required" in err
-    assert run(capsys, "submit", path, "--suite", suite, "--model", "a/b")[0] == 2  # where to?
+    assert boards.run(capsys, "submit", path, "--suite", suite, "--model", "a/b")[0] == 2  # where to?
 
 
 def test_the_record_goes_along_without_what_is_private(tmp_path, ground, given):
@@ -206,7 +184,7 @@ def test_long_outputs_and_echoes_are_refused_by_file_and_row_and_redacted_to_the
     outputs[4]["output"] = f"so: {other[:28]}"  # of another case, not whole
     outputs[5]["output"] = "hateful: label 1"
     path = boards.write(tmp_path / "a.jsonl", outputs)
-    status, _, err = run(capsys, "validate", path, "--suite", suite)
+    status, _, err = boards.run(capsys, "validate", path, "--suite", suite)
     assert status == 1
     assert f"{path}: 3 outputs may not be published: line 2: an output of 33 characters" in err
     assert "line 3: an output of 40 characters" in err
@@ -245,14 +223,14 @@ def test_a_packed_submission_passes_and_one_that_was_touched_does_not(tmp_path, 
     packed = pack(boards.write(tmp_path / "a.jsonl", given), ground)
     submit.write(packed, tmp_path / "board")
     folder = tmp_path / "board" / packed.folder
-    status, out, _ = run(capsys, "validate", folder, "--suite", suite)
+    status, out, _ = boards.run(capsys, "validate", folder, "--suite", suite)
     assert status == 0
     # of each language's 72 hateful and 48 other cases 15 and 9 are wrong: F1 is 2*57/138 and 2*39/102
     assert "passes: singlish, malay; macro F1 .795, coverage 1.000" in out
     changed = np.array([one["prediction"] for one in sorted(given, key=lambda one: one["case_id"])])
     changed[0] = 1 - changed[0]
     (folder / "predictions.parquet").write_bytes(parquet(packed, tmp_path, prediction=changed))
-    status, _, err = run(capsys, "validate", folder, "--suite", suite)
+    status, _, err = boards.run(capsys, "validate", folder, "--suite", suite)
     assert status == 1
     assert "not the name of its folder" in err
 
@@ -298,7 +276,7 @@ def test_ids_that_stand_twice_or_in_no_suite_are_refused(tmp_path, suite, ground
         rows.read(parquet(packed, tmp_path, case_id=[sorted(ids)[0], sorted(ids)[0], *sorted(ids)[2:]]), "predictions.parquet", ground)
     boards.write(tmp_path / "b.jsonl", [*given, {"case_id": "zz-1", "prediction": 1}, {"case_id": ids[0], "prediction": 1}])
     boards.write(tmp_path / "c.jsonl", [*given, {"case_id": "zz-1", "prediction": 1}])
-    status, _, err = run(capsys, "validate", tmp_path / "b.jsonl", tmp_path / "c.jsonl", tmp_path / "a.jsonl", "--suite", suite)
+    status, _, err = boards.run(capsys, "validate", tmp_path / "b.jsonl", tmp_path / "c.jsonl", tmp_path / "a.jsonl", "--suite", suite)
     assert status == 1
     assert "repeated case_id" in err or "contradictory case_id" in err
     assert "c.jsonl: 1 case ids are not in split test of the suite: zz-1 in line 241" in err
@@ -310,7 +288,7 @@ def test_cases_without_an_answer_make_it_partial(tmp_path, suite, ground, given,
     packed = pack(path, ground)
     assert packed.notes == ["not sent: 1 rows without an answer"]
     assert not submit.entry_of(packed.submission, packed.checked, ground).complete
-    _, out, _ = run(capsys, "validate", path, "--suite", suite)
+    _, out, _ = boards.run(capsys, "validate", path, "--suite", suite)
     assert "partial, so it would not be ranked" in out
     malay = pack(boards.write(tmp_path / "b.jsonl", boards.answers(suite, languages=["malay"])), ground)
     assert malay.submission.suite.configs == ["malay"]

@@ -238,14 +238,10 @@ def test_options_of_other_engines_are_refused(vllm, llama):
         open_detector("json:loads", Options(engine="transformers"))
 
 
-def test_two_workers_on_one_suite_by_the_command(monkeypatch, vllm, llama, tmp_path, capsys):
+def test_two_workers_on_one_suite_by_the_command(starter, monkeypatch, vllm, llama, tmp_path, capsys):
     from sghc import cli
-    from sghc.suite import folder
-    from sghc.suite.sources import STARTER, card_of, from_templates
 
-    suite = from_templates(STARTER, "starter")
-    folder.write(suite, card_of(suite, "starter"), tmp_path / "suite")
-    told = ["sghatecheck", "predict", "--model", llama, "--suite", str(tmp_path / "suite"), "--limit", "60", "--engine", "vllm"]
+    told = ["sghatecheck", "predict", "--model", llama, "--suite", str(starter), "--limit", "60", "--engine", "vllm"]
 
     def command(*more) -> int:
         monkeypatch.setattr("sys.argv", [*told, *map(str, more)])

@@ -170,7 +170,7 @@ def score(base: lora.Base, folder: Path, tests: dict, arguments: SFTConfig) -> d
     )
     scores = {}
     for name, rows in tests.items():
-        for shown, adapted in ((name, nullcontext), (PLAIN.format(name), detector.model.disable_adapter)):
+        for shown, adapted in ((name, nullcontext), (PLAIN.format(name), detector.bare)):
             with adapted():
                 answers = detector.answer(rows["text"].to_pylist())
             scores[shown] = outcome.held_out_scores([answer.prediction for answer in answers], rows["label"].to_pylist())

@@ -2,7 +2,8 @@
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from sghc.errors import InputError
@@ -84,7 +85,7 @@ class CausalDetector:
             trial = [self.encode("It rains, and the bakers like tea.").ids]
             look = lambda model: self.next_logits(trial, model=model)  # noqa: E731
             self.model, adapter_revision = adapters.put_on(self.model, adapter, adapter_revision, look)
-        self.head = head.found(lambda text: self.encode(text).ids, self.model, self.accepted, self.next_logits)
+        self.find_head()
         self.identity = {
             "kind": "causal",
             "model": local.shown_name(name),
@@ -116,6 +117,20 @@ class CausalDetector:
             self.ask = asking.through_chat(self.ask, self.tokenizer)
         encoder = encoding.Encoder(self.tokenizer, self.ask, self.max_length - room_for, specials=not chat)
         self.encode, self.label_ids = encoder.encode, None if self.words else encoder.label_ids()
+
+    def find_head(self) -> None:
+        """Sets `head`, of the model as it now is."""
+        self.head = head.found(lambda text: self.encode(text).ids, self.model, self.accepted, self.next_logits)
+
+    @contextmanager
+    def bare(self) -> Iterator[None]:
+        """Answers without the adapter for a while; the shared head, too, is then the base's own."""
+        try:
+            with self.model.disable_adapter():
+                self.find_head()
+                yield
+        finally:
+            self.find_head()
 
     def answer(self, texts: Sequence[str]) -> list[Answer]:
         rows = [Row(self.ask(text), *self.encode(text)) for text in texts]
