@@ -36,7 +36,7 @@ $(RUNS)/sghatecheck: | .venv/train
 	$(BIN)/sghatecheck build official --source $(DATA)/sghatecheck --out $@
 
 test: .venv/test lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -12,6 +12,8 @@ import pytest
 
 # before any test imports datasets or evaluate: nothing is fetched, and the user's own cache is left alone
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="sghc-tests-")
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each, here and in what tests start
+    os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HUB_OFFLINE"] = os.environ["HF_EVALUATE_OFFLINE"] = os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 
 ROOT = Path(__file__).parents[1]

@@ -239,7 +239,7 @@ def test_samples_and_long_texts_are_counted(place):
     assert 0 < counts["cut"] < 24
     scores = json.loads((place / "sampled" / "held_out.json").read_text("utf-8"))["hatexplain_test"]
     assert (scores["n"], scores["n_hateful"]) == (30, 10)
-    assert "a stratified sample of 24 rows was trained on" in (place / "sampled" / "README.md").read_text("utf-8")
+    assert "a stratified sample of 24 rows, 12 of them hateful, was trained on" in (place / "sampled" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("kilobytes", [40, 200])

@@ -299,6 +299,11 @@ def test_a_sample_of_each_source_keeps_the_shares_of_labels(toy):
     counts = Counter(zip(some["source"].to_pylist(), some["label"].to_pylist(), strict=True))
     assert counts == {("hatem", 0): 4, ("hatem", 1): 6, ("cold", 0): 16, ("cold", 1): 4}
     assert some.equals(corpora.sample_each(rows, ["hatem=10", "cold=20"], 3))
+    even = corpora.sample_each(rows, ["hatem=10", "cold=19"], 3, balanced=True)
+    counts = Counter(zip(even["source"].to_pylist(), even["label"].to_pylist(), strict=True))
+    assert counts == {("hatem", 0): 5, ("hatem", 1): 5, ("cold", 0): 10, ("cold", 1): 9}
+    with pytest.raises(InputError, match="cold=30: half of them hateful, and there are 10 hateful rows"):
+        corpora.sample_each(rows, ["hatem=10", "cold=30"], 3, balanced=True)
 
 
 @pytest.mark.parametrize(
@@ -321,6 +326,8 @@ def test_sizes_that_are_none(toy, sizes, message):
 def test_one_way_to_say_how_many_rows(toy):
     with pytest.raises(InputError, match="sample and sample_each are two ways"):
         recipe.open_data(recipe.Data(data=str(toy.write()), sample=3, sample_each=["cold=2"]))
+    with pytest.raises(InputError, match="balanced goes with sample_each"):
+        recipe.open_data(recipe.Data(data=str(toy.write()), sample=3, balanced=True))
 
 
 # --- the public files ---

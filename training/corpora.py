@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sghc.errors import InputError, first_few, plain
+from sghc.suite.catalogue import LABELS
 from sources import SOURCES, Absent, Read, read
 
 if TYPE_CHECKING:
@@ -118,11 +119,12 @@ def sample(rows: "pyarrow.Table", n: int, seed: int) -> "pyarrow.Table":
     return rows.take(sorted(i for stratum, size in sizes.items() for i in pick(strata[stratum], size)))
 
 
-def sample_each(rows: "pyarrow.Table", sizes: Sequence[str], seed: int) -> "pyarrow.Table":
+def sample_each(rows: "pyarrow.Table", sizes: Sequence[str], seed: int, balanced: bool = False) -> "pyarrow.Table":
     """A sample of each source, its labels by their share.
 
     Args:
         sizes: `SOURCE=N` for every source that the rows have.
+        balanced: takes N / 2 of each label instead; of an odd N, one more that is not hateful.
 
     Raises:
         InputError: a size that is none, a source that is left out, named twice or not there, or that has fewer rows.
@@ -141,7 +143,16 @@ def sample_each(rows: "pyarrow.Table", sizes: Sequence[str], seed: int) -> "pyar
         raise InputError(f"a sample of {first_few(map(plain, asked))} was asked for, and the rows are of {first_few(of_source)}")
     if short := [source for source, n in asked.items() if not 1 <= n <= len(of_source[source])]:
         raise InputError(f"{short[0]}={asked[short[0]]}: a sample of these was asked for, and there are {len(of_source[short[0]]):,}")
-    return pa.concat_tables([sample(of_source[source], n, seed) for source, n in asked.items()])
+    if not balanced:
+        return pa.concat_tables([sample(of_source[source], n, seed) for source, n in asked.items()])
+    halves = []
+    for source, n in asked.items():
+        for label, half in ((0, n - n // 2), (1, n // 2)):
+            members = of_source[source].filter(pc.equal(of_source[source]["label"], label))
+            if not 1 <= half <= len(members):
+                raise InputError(f"{source}={n}: half of them {LABELS[label]}, and there are {len(members):,} {LABELS[label]} rows")
+            halves.append(sample(members, half, seed))
+    return pa.concat_tables(halves)
 
 
 def told(counts: dict) -> list[str]:

@@ -71,7 +71,7 @@ def corpus_remarks(counts: Mapping) -> str:
     """What else must be said of the rows, in one paragraph."""
     said = [f"In all {counts['rows']:,} rows, {counts['hateful']:,} of them hateful."]
     if counts.get("sampled"):
-        said.append(f"Of these a stratified sample of {counts['sampled']:,} rows was trained on.")
+        said.append(f"Of these a stratified sample of {counts['sampled']:,} rows, {counts['sampled_hateful']:,} of them hateful, was trained on.")
     if counts.get("without"):
         said.append(f"Left out by choice: {first_few(map(plain, counts['without']))}.")
     if absent := counts.get("held_out", {}).get("absent"):

@@ -33,6 +33,7 @@ class Data:
     suites: list[str] = field(default_factory=list, metadata={"help": "built test suites whose texts must not be trained on"})
     sample: int | None = field(default=None, metadata={"help": "train on so many rows, stratified by source and label"})
     sample_each: list[str] = field(default_factory=list, metadata={"help": "or on so many of each source, SOURCE=N for every one"})
+    balanced: bool = field(default=False, metadata={"help": "with sample_each: as many hateful rows as others of each source"})
     held_out: list[str] = field(default_factory=lambda: [*corpora.TESTS], metadata={"help": "held-out sets to score the model on"})
     held_out_sample: int | None = field(default=None, metadata={"help": "score on so many rows of each held-out set"})
     sample_seed: int = field(default=0, metadata={"help": "which rows a sample takes"})
@@ -44,12 +45,17 @@ def open_data(data: Data) -> tuple[corpora.Corpus, dict]:
     hydrated = Path(data.hydrated) if data.hydrated else None
     if data.sample_each and data.sample is not None:
         raise InputError("sample and sample_each are two ways to say how many rows are trained on; give one")
+    if data.balanced and not data.sample_each:
+        raise InputError("balanced goes with sample_each, which says how many rows of each source are taken")
     corpus = corpora.training(data.corpus, folder, without=data.without, hydrated=hydrated, suites=suites, held_out=data.held_out)
     print("\n".join(corpora.told(corpus.counts)), file=sys.stderr)
     if data.sample is not None or data.sample_each:
-        each = data.sample_each
-        rows = corpora.sample_each(corpus.rows, each, data.sample_seed) if each else corpora.sample(corpus.rows, data.sample, data.sample_seed)
-        corpus = corpora.Corpus(rows, corpus.counts | {"sampled": len(rows)})
+        rows = (
+            corpora.sample_each(corpus.rows, data.sample_each, data.sample_seed, data.balanced)
+            if data.sample_each
+            else corpora.sample(corpus.rows, data.sample, data.sample_seed)
+        )
+        corpus = corpora.Corpus(rows, corpus.counts | {"sampled": len(rows), "sampled_hateful": sum(rows["label"].to_pylist())})
     tests = {name: corpora.held_out(name, folder).rows for name in data.held_out}
     if data.held_out_sample is not None:
         tests = {name: corpora.sample(rows, min(data.held_out_sample, len(rows)), data.sample_seed) for name, rows in tests.items()}

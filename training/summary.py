@@ -50,20 +50,25 @@ def gathered(arguments: list[str]) -> dict[tuple[str, str], list[dict]]:
 
 
 def spread(values: list[float | None]) -> str:
-    """`.634 (.621 to .650)`; one value stands alone, and where a run has none the whole has none."""
+    """`.634 (.621 to .650)`; runs that agree are one value, and where a run has none the whole has none."""
     if any(value is None for value in values):
         return "–"
-    mean = decimal(sum(values) / len(values), 3)
-    return mean if len(values) == 1 else f"{mean} ({decimal(min(values), 3)} to {decimal(max(values), 3)})"
+    mean, least, most = (decimal(value, 3) for value in (sum(values) / len(values), min(values), max(values)))
+    return mean if least == most else f"{mean} ({least} to {most})"
 
 
 def table(runs: dict[tuple[str, str], list[dict]]):
-    shown = titled("Scores: mean (lowest to highest run)", "set", "model", "runs", "n", *SHOWN.values(), "always non-hateful", left=("model",))
+    """A row for each set and label; without the columns that no row has anything in."""
     order = list(dict.fromkeys(name for name, _ in runs))
+    rows = [["set", "model", "runs", "n", *SHOWN.values(), "always non-hateful"]]
     for (name, label), scores in sorted(runs.items(), key=lambda item: order.index(item[0][0])):
         always = [(one.get("always_non_hateful") or {}).get("macro_f1") for one in scores]
         values = [spread([one.get(key) for one in scores]) for key in SHOWN]
-        shown.add_row(plain(name), plain(label), str(len(scores)), f"{max(one['n'] for one in scores):,}", *values, spread(always))
+        rows.append([plain(name), plain(label), str(len(scores)), f"{max(one['n'] for one in scores):,}", *values, spread(always)])
+    columns = [column for column in zip(*rows, strict=True) if set(column[1:]) - {"", "–"}]
+    shown = titled("Scores: mean (lowest to highest run)", *(column[0] for column in columns), left=("model",))
+    for row in zip(*(column[1:] for column in columns), strict=True):
+        shown.add_row(*row)
     return shown
 
 
