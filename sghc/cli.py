@@ -39,12 +39,20 @@ def build(
     source: Annotated[Optional[Path], typer.Option(help="A local copy of the released repository, instead of the download.")] = None,  # noqa: UP045
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("sghatecheck"),
     install: Annotated[bool, typer.Option("--install", help="Also let load_dataset find it from anywhere by the folder's bare name.")] = False,
+    push: Annotated[Optional[str], typer.Option(metavar="ORG/NAME", help="Also upload it as this dataset repository, private and gated.")] = None,  # noqa: UP045
+    public: Annotated[bool, typer.Option("--public", help="With --push: a public repository, still gated.")] = False,
+    permitted: Annotated[bool, typer.Option("--i-have-permission", help="With --push: you may publish these cases.")] = False,
 ) -> None:
     """Build a suite as a folder that `load_dataset("sghatecheck", "malay")` loads."""
+    if (public or permitted) and not push:
+        raise typer.BadParameter("--public and --i-have-permission go with --push")
+    from sghc.leaderboard import push as pushing
     from sghc.suite import folder, summary
     from sghc.suite.sources import card_of, download, open_suite
     from sghc.terminal import show
 
+    if push:
+        pushing.check_may_publish(push, which, permitted)
     suite = open_suite(which, source, download)
     tables = list(summary.render(suite, out))  # made before anything is written, should it fail
     folder.write(suite, card_of(suite, which), out)
@@ -54,6 +62,9 @@ def build(
 
         configs = sghatecheck_dataset.install(out)
         print(f'installed: load_dataset("{out.resolve().name}", CONFIG) works from anywhere, with {", ".join(configs)}')
+    if push:
+        print(pushing.licence_warning(suite.name))
+        print(pushing.push_suite(out, push, public).told())
 
 
 @app.command()
@@ -258,18 +269,26 @@ def rank(
     source: Annotated[Optional[Path], typer.Option(help="A copy of the released repository, for the paper's runs.")] = None,  # noqa: UP045
     revision: Annotated[Optional[str], typer.Option(help="The repository's commit or branch.")] = None,  # noqa: UP045
     cache: Annotated[Optional[Path], typer.Option(help="Where scores are kept, so that only new submissions are scored.")] = None,  # noqa: UP045
+    push: Annotated[bool, typer.Option("--push", help="Also commit both files to the repository.")] = False,
 ) -> None:
     """Check, score and rank every merged submission, and write results.parquet and leaderboard.json."""
+    if push and revision:
+        raise typer.BadParameter("--push commits the board of the newest commit; leave --revision out")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: the products are small, and threads wait for each other
     from sghc.leaderboard import baselines, board_tables, ground, ranking
+    from sghc.leaderboard import push as pushing
     from sghc.terminal import show
 
     cases, found = ground.open_ground(suite), ranking.open_place(place, revision)
+    if push and found.revision is None:
+        raise InputError(f"{place}: is a folder; --push goes with a repository on the Hub, ORG/NAME")
     ranked = ranking.rank(found, cases, baselines.baselines(source), cache)
     into = out or (found.folder if found.revision is None else Path(place.rpartition("/")[2]))
     ranking.write(ranked, into)
     show(board_tables.render(ranked.board))
     print(f"{ranked.scored:,} newly scored; written to {into / ranking.RESULTS} and {into / ranking.BOARD}")
+    if push:
+        print(pushing.push_board(place, into).told())
 
 
 def read_by(suite: Path, *predictions: Path) -> list[Path]:
