@@ -46,12 +46,13 @@ def build(
     """Build a suite as a folder that `load_dataset("sghatecheck", "malay")` loads."""
     if (public or permitted) and not push:
         raise typer.BadParameter("--public and --i-have-permission go with --push")
-    from sghc.leaderboard import push as pushing
     from sghc.suite import folder, summary
     from sghc.suite.sources import card_of, download, open_suite
     from sghc.terminal import show
 
     if push:
+        from sghc.leaderboard import push as pushing
+
         pushing.check_may_publish(push, which, permitted)
     suite = open_suite(which, source, download)
     tables = list(summary.render(suite, out))  # made before anything is written, should it fail
@@ -135,7 +136,6 @@ def score(
     model: Annotated[Optional[str], typer.Option(help="With --model-index: ORG/NAME. Default: as the run's record says.")] = None,  # noqa: UP045
 ) -> None:
     """Score a predictions file: overall, by language, functionality and target."""
-    from sghc.leaderboard import eval_results as for_hub
     from sghc.leaderboard import gate, scored, tables
     from sghc.terminal import show, width
 
@@ -147,19 +147,23 @@ def score(
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     held = scored.hold(predictions, suite, split, config, allow_partial=allow_partial, threshold=threshold)
     result = scored.score_held(held, **options)
-    files = {}
-    if eval_results:
-        files[eval_results] = for_hub.eval_results(for_hub.tasks(held, result, invalid), dataset)
-    if model_index:
-        files[model_index] = for_hub.model_index(for_hub.tasks(held, result, invalid), dataset, model, predictions)
-    for path, content in files.items():  # made before any is written, should one be refused
-        write_file(path, content, *read_by(suite, predictions))
+    taken = read_by(suite, predictions)
+    if dataset:
+        from sghc.leaderboard import eval_results as for_hub
+
+        scores = for_hub.tasks(held, result, invalid)
+        index = model_index and for_hub.model_index(scores, dataset, model, predictions)  # may be refused, so before anything is written
+        for path, content in ((eval_results, for_hub.eval_results(scores, dataset)), (model_index, index)):
+            if path:
+                write_file(path, content, *taken)
+                taken.append(path)
     if json:
-        write_json(json, result, *read_by(suite, predictions))
+        write_json(json, result, *taken)
+        taken.append(json)
     if report:
         from sghc.leaderboard.report.single import score_page
 
-        write_file(report, score_page(held, result, invalid, show_text), *read_by(suite, predictions), *filter(None, [json]))
+        write_file(report, score_page(held, result, invalid, show_text), *taken)
     show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))

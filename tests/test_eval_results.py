@@ -136,11 +136,12 @@ def test_the_options_need_each_other(suite, tmp_path, capsys):
     assert score(capsys, suite, tmp_path, rows, "--dataset", DATASET)[0] == 2
 
 
-def test_a_file_that_is_read_is_not_written_over(suite, tmp_path, capsys):
-    rows = boards.answers(suite)
-    for name in (suite / "README.md", suite / "eval.yaml", tmp_path / "predictions.jsonl"):
-        before = name.read_bytes() if name.is_file() else b""
+def test_what_is_read_and_what_was_just_written_is_not_written_over(suite, tmp_path, capsys):
+    rows, before = boards.answers(suite), (suite / "eval.yaml").read_bytes()
+    for name in (suite / "eval.yaml", tmp_path / "predictions.jsonl"):
         status, _, err = score(capsys, suite, tmp_path, rows, "--eval-results", name, "--dataset", DATASET)
         assert status == 1
         assert "is read" in err
-        assert not before or name.read_bytes() == before
+    assert (suite / "eval.yaml").read_bytes() == before
+    assert score(capsys, suite, tmp_path, rows, "--json", tmp_path / "results.yaml", *hub_files(tmp_path))[0] == 1
+    assert len(entries(tmp_path)) == 2

@@ -227,11 +227,11 @@ def test_where_the_gate_cannot_be_shut_nothing_is_uploaded(server, source, capsy
         ("validate-yaml", [503]),
     ],
 )
-def test_what_passes_is_tried_again_and_lands_once(server, source, tmp_path, capsys, kind, troubles):
+def test_what_passes_is_tried_again_and_lands_once(server, suite, kind, troubles):
     server.script[kind] = list(troubles)
-    assert "pushed to" in build_permitted(capsys, source)
+    assert push.push_suite(suite, REPO, public=False).changed
     assert server.script[kind] == []
-    assert held(server) == contents(tmp_path / "sghatecheck")
+    assert held(server) == contents(suite)
     assert commits(server) == [MANUAL]
 
 
