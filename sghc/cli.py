@@ -298,15 +298,15 @@ def rank(
     from sghc.terminal import show
 
     cases, found = ground.open_ground(suite), ranking.open_place(place, revision)
-    if push and found.revision is None:
-        raise InputError(f"{place}: is a folder; --push goes with a repository on the Hub, ORG/NAME")
+    if push:
+        pushing.check_may_push(found)
     ranked = ranking.rank(found, cases, baselines.baselines(source), cache)
     into = out or (found.folder if found.revision is None else Path(place.rpartition("/")[2]))
     ranking.write(ranked, into)
     show(board_tables.render(ranked.board))
     print(f"{ranked.scored:,} newly scored; written to {into / ranking.RESULTS} and {into / ranking.BOARD}")
     if push:
-        print(pushing.push_board(place, into).told())
+        print(pushing.push_board(found, into).told())
 
 
 def read_by(suite: Path, *predictions: Path) -> list[Path]:

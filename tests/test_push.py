@@ -9,7 +9,8 @@ import hub_server
 import pytest
 from huggingface_hub import HfApi, snapshot_download
 
-from sghc.leaderboard import push
+from sghc.errors import InputError
+from sghc.leaderboard import push, ranking
 from sghc.suite import folder
 
 REPO = "org/sghatecheck"
@@ -253,6 +254,29 @@ def test_a_conflict_is_tried_again_on_the_head_that_it_met(server, source, tmp_p
     assert held(server) in [contents(built) for built in builts]
 
 
+def test_a_commit_between_the_look_and_the_push_is_looked_at(server, suite, monkeypatch):
+    create_commit, stray = HfApi.create_commit, "data/malay/test-000000000000.parquet"
+
+    def meanwhile(*asked, **more):
+        if server.calls["commit"] == 0:
+            server.repos[REPO].write(stray, b"PAR1", lfs=True)
+        return create_commit(*asked, **more)
+
+    monkeypatch.setattr(HfApi, "create_commit", meanwhile)
+    assert push.push_suite(suite, REPO, public=False).changed
+    assert held(server) == contents(suite)
+    assert server.calls["commit"] == 2
+
+
+@pytest.mark.parametrize(("kind", "troubles"), [("resolve", ["half"]), ("resolve", [500, "cut"]), ("head", ["cut", 429])])
+def test_the_card_of_what_is_there_survives_a_bad_line(server, suite, kind, troubles):
+    push.push_suite(suite, REPO, public=False)
+    server.script[kind] = list(troubles)
+    assert not push.push_suite(suite, REPO, public=False).changed
+    assert server.script[kind] == []
+    assert held(server) == contents(suite)
+
+
 def test_a_hub_that_stays_down_leaves_nothing_half_and_the_next_push_goes_on(server, source, tmp_path, capsys):
     server.script["commit"] = [500] * 20
     status, _, err = build(capsys, source, "--i-have-permission")
@@ -329,6 +353,18 @@ def test_a_board_is_pushed_again_when_it_says_something_else(server, ranked, sui
         assert held(server, BOARD)[name] != content
 
 
+def test_a_board_is_not_pushed_over_submissions_that_it_does_not_know(server, ranked, suite, tmp_path, capsys):
+    """Whoever ranked them may have pushed a newer one meanwhile."""
+    place = ranking.open_place(BOARD, None)
+    ranked()
+    merge(server, suite, tmp_path, capsys, "org/other", 4)
+    ranked()
+    before = held(server, BOARD)
+    with pytest.raises(InputError, match="run the same command again"):
+        push.push_board(place, tmp_path / "board")
+    assert held(server, BOARD) == before
+
+
 @pytest.mark.parametrize(
     ("kind", "troubles"), [("commit", [412, 412]), ("commit", [429]), ("commit", [500, "cut"]), ("commit", ["lost"]), ("lfs-put", ["cut"])]
 )
@@ -342,10 +378,14 @@ def test_a_board_lands_once_whatever_passes(server, ranked, tmp_path, kind, trou
     assert contents(tmp_path / "board").items() <= held(server, BOARD).items()
 
 
-def test_a_folder_or_an_old_commit_has_nowhere_to_push_to(server, ranked, suite, tmp_path, capsys):
+def test_a_folder_or_an_old_commit_has_nowhere_to_push_to(server, ranked, suite, tmp_path, capsys, monkeypatch):
     assert ranked("--revision", server.repos[BOARD].refs["main"])[0] == 2
     (tmp_path / "local" / "submissions").mkdir(parents=True)
     status, _, err = boards.run(capsys, "rank", tmp_path / "local", "--suite", suite, "--push")
     assert status == 1
     assert "is a folder" in err
+    monkeypatch.delenv("HF_TOKEN")
+    status, out, err = ranked()
+    assert (status, out) == (1, "")  # before anything is ranked
+    assert "hf auth login" in err
     assert pushed(server) == []

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 from sghc.errors import InputError
 from sghc.leaderboard import hub
-from sghc.leaderboard.ranking import BOARD, RESULTS
+from sghc.leaderboard.ranking import BOARD, RESULTS, Place
+from sghc.leaderboard.submission import FOLDER
 from sghc.suite import benchmark, folder
 from sghc.suite.cases import CANARY
 
 GATE = "manual"  # a maintainer answers each request; one who wants it otherwise sets it in the repository, and a push leaves that
 HUBS_OWN = {".gitattributes"}  # what a new repository holds
-UPSTREAM = "The authors of SGHateCheck state no licence for their data, so to publish it, even behind a gate, takes their permission."
-OTHERS = "The cases of this suite are hateful sentences that somebody wrote, so to publish them takes the right to, and care."
+UPSTREAM = "The authors of SGHateCheck state no licence for their data, so publishing it, even behind a gate, takes their permission."
+OTHERS = "The cases of this suite are hateful sentences that somebody wrote, so publishing them takes the right to do so."
 
 
 class Pushed(NamedTuple):
@@ -42,7 +43,7 @@ def licence_warning(suite: str) -> str:
 def check_may_publish(repo: str, which: str, permitted: bool) -> None:
     """Raises InputError, before anything is built or sent, where a suite may not be pushed: no permission, no such name, no token."""
     if not permitted:
-        raise InputError(f"{repo}: nothing was sent. {licence_warning(which)} --i-have-permission says that you have that")
+        raise InputError(f"{repo}: nothing was sent. {licence_warning(which)} --i-have-permission says that you have it.")
     hub.check_may_send(repo)
 
 
@@ -111,24 +112,38 @@ def check_ours(api, repo: str, info) -> None:
 # --- a leaderboard ---
 
 
-def push_board(repo: str, into: Path) -> Pushed:
-    """Puts results.parquet and leaderboard.json, as `rank` wrote them into a folder, beside the submissions of a repository.
+def check_may_push(place: Place) -> None:
+    """Raises InputError, before anything is ranked, where a board has nowhere to go: a folder, or no token."""
+    if place.revision is None:
+        raise InputError(f"{place.source}: is a folder; --push goes with a repository on the Hub, ORG/NAME")
+    hub.check_may_send(place.source)
+
+
+def push_board(place: Place, into: Path) -> Pushed:
+    """Puts results.parquet and leaderboard.json, as `rank` wrote them into a folder, beside the submissions of the repository that they are of.
 
     A board that says the same of another commit of the repository is the same: else each push, which is a commit, would ask for the next.
 
     Raises:
-        InputError: the Hub does not come back, or does not let the token.
+        InputError: other submissions are there than were ranked, so that a newer board may be, too; or the Hub does not come back.
     """
-    hub.check_may_send(repo)
-    files = {name: (into / name).read_bytes() for name in (RESULTS, BOARD)}
+    check_may_push(place)
+    repo, files = place.source, {name: (into / name).read_bytes() for name in (RESULTS, BOARD)}
 
     def operations(api, info) -> list:
         from huggingface_hub import CommitOperationAdd
 
+        if submitted(info) != submitted(api.repo_info(repo, repo_type="dataset", revision=place.revision)):
+            raise InputError(f"{repo}: submissions were merged while others were ranked, and the board was not pushed; run the same command again")
         same = BOARD in names_of(info) and same_board(read(api, repo, info, BOARD), files[BOARD])
         return [CommitOperationAdd(name, content) for name, content in files.items() if not (same and name == BOARD)]
 
     return push(repo, operations, "Rank the submissions")
+
+
+def submitted(info) -> set[str]:
+    """The files of the submissions at a commit. A submission's path names its content."""
+    return {name for name in names_of(info) if name.startswith(f"{FOLDER}/")}
 
 
 def same_board(one: bytes, other: bytes) -> bool:
