@@ -39,12 +39,21 @@ def build(
     source: Annotated[Optional[Path], typer.Option(help="A local copy of the released repository, instead of the download.")] = None,  # noqa: UP045
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("sghatecheck"),
     install: Annotated[bool, typer.Option("--install", help="Also let load_dataset find it from anywhere by the folder's bare name.")] = False,
+    push: Annotated[Optional[str], typer.Option(metavar="ORG/NAME", help="Also upload it as this dataset repository, private and gated.")] = None,  # noqa: UP045
+    public: Annotated[bool, typer.Option("--public", help="With --push: a public repository, still gated.")] = False,
+    permitted: Annotated[bool, typer.Option("--i-have-permission", help="With --push: you may publish these cases.")] = False,
 ) -> None:
     """Build a suite as a folder that `load_dataset("sghatecheck", "malay")` loads."""
+    if (public or permitted) and not push:
+        raise typer.BadParameter("--public and --i-have-permission go with --push")
     from sghc.suite import folder, summary
     from sghc.suite.sources import card_of, download, open_suite
     from sghc.terminal import show
 
+    if push:
+        from sghc.leaderboard import push as pushing
+
+        pushing.check_may_publish(push, which, permitted)
     suite = open_suite(which, source, download)
     tables = list(summary.render(suite, out))  # made before anything is written, should it fail
     folder.write(suite, card_of(suite, which), out)
@@ -54,6 +63,9 @@ def build(
 
         configs = sghatecheck_dataset.install(out)
         print(f'installed: load_dataset("{out.resolve().name}", CONFIG) works from anywhere, with {", ".join(configs)}')
+    if push:
+        print(pushing.licence_warning(suite.name))
+        print(pushing.push_suite(out, push, public).told())
 
 
 @app.command()
@@ -118,6 +130,10 @@ def score(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 12345,
     fail_under: Annotated[Optional[Path], typer.Option(help="YAML of minimum values by result path; exit 1 where one is not reached.")] = None,  # noqa: UP045
     weakest: Annotated[int, typer.Option(min=0, help="How many functionalities to show, weakest first; 0 for all.")] = 10,
+    eval_results: Annotated[Optional[Path], typer.Option(help="Write a file for .eval_results/ of the model's repository.")] = None,  # noqa: UP045
+    model_index: Annotated[Optional[Path], typer.Option(help="Write a model-index for the head of its card.")] = None,  # noqa: UP045
+    dataset: Annotated[Optional[str], typer.Option(help="With either: the suite's dataset repository, ORG/sghatecheck.")] = None,  # noqa: UP045
+    model: Annotated[Optional[str], typer.Option(help="With --model-index: ORG/NAME. Default: as the run's record says.")] = None,  # noqa: UP045
 ) -> None:
     """Score a predictions file: overall, by language, functionality and target."""
     from sghc.leaderboard import gate, scored, tables
@@ -125,16 +141,29 @@ def score(
 
     if show_text and not report:
         raise typer.BadParameter("--show-text is for --report")
+    if bool(eval_results or model_index) != bool(dataset):
+        raise typer.BadParameter("--eval-results and --model-index go with --dataset ORG/NAME, the suite's repository on the Hub")
     minimums = gate.read_minimums(fail_under) if fail_under else {}
     options = {"allow_partial": allow_partial, "invalid": invalid, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     held = scored.hold(predictions, suite, split, config, allow_partial=allow_partial, threshold=threshold)
     result = scored.score_held(held, **options)
+    taken = read_by(suite, predictions)
+    if dataset:
+        from sghc.leaderboard import eval_results as for_hub
+
+        scores = for_hub.tasks(held, result, invalid)
+        index = model_index and for_hub.model_index(scores, dataset, model, predictions)  # may be refused, so before anything is written
+        for path, content in ((eval_results, for_hub.eval_results(scores, dataset)), (model_index, index)):
+            if path:
+                write_file(path, content, *taken)
+                taken.append(path)
     if json:
-        write_json(json, result, *read_by(suite, predictions))
+        write_json(json, result, *taken)
+        taken.append(json)
     if report:
         from sghc.leaderboard.report.single import score_page
 
-        write_file(report, score_page(held, result, invalid, show_text), *read_by(suite, predictions), *filter(None, [json]))
+        write_file(report, score_page(held, result, invalid, show_text), *taken)
     show(tables.render(result, weakest, width()))
     if short := gate.shortfalls(result, minimums, fail_under):
         raise InputError("below the minimum:\n" + "\n".join(short))
@@ -258,18 +287,26 @@ def rank(
     source: Annotated[Optional[Path], typer.Option(help="A copy of the released repository, for the paper's runs.")] = None,  # noqa: UP045
     revision: Annotated[Optional[str], typer.Option(help="The repository's commit or branch.")] = None,  # noqa: UP045
     cache: Annotated[Optional[Path], typer.Option(help="Where scores are kept, so that only new submissions are scored.")] = None,  # noqa: UP045
+    push: Annotated[bool, typer.Option("--push", help="Also commit both files to the repository.")] = False,
 ) -> None:
     """Check, score and rank every merged submission, and write results.parquet and leaderboard.json."""
+    if push and revision:
+        raise typer.BadParameter("--push commits the board of the newest commit; leave --revision out")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: the products are small, and threads wait for each other
     from sghc.leaderboard import baselines, board_tables, ground, ranking
+    from sghc.leaderboard import push as pushing
     from sghc.terminal import show
 
     cases, found = ground.open_ground(suite), ranking.open_place(place, revision)
+    if push:
+        pushing.check_may_push(found)
     ranked = ranking.rank(found, cases, baselines.baselines(source), cache)
     into = out or (found.folder if found.revision is None else Path(place.rpartition("/")[2]))
     ranking.write(ranked, into)
     show(board_tables.render(ranked.board))
     print(f"{ranked.scored:,} newly scored; written to {into / ranking.RESULTS} and {into / ranking.BOARD}")
+    if push:
+        print(pushing.push_board(found, into).told())
 
 
 def read_by(suite: Path, *predictions: Path) -> list[Path]:

@@ -1,8 +1,9 @@
 """A small Hugging Face Hub for tests, on loopback: dataset repositories in memory, and the endpoints that the real client calls for them.
 
-It creates repositories, takes commits (small files in the commit, Parquet by LFS), opens and merges pull requests, lists and serves files; and it
-misbehaves where `script` tells it to, by the kind of a call: a status is answered instead, "cut" closes the connection before the call is done,
-"lost" after it was done and before its answer, "half" in the middle of the answer, "html" answers as a proxy's login page does.
+It creates repositories and keeps their settings, takes commits (small files in the commit, Parquet by LFS) on the head that they name, opens and
+merges pull requests, lists and serves files; and it misbehaves where `script` tells it to, by the kind of a call: a status is answered instead, "cut"
+closes the connection before the call is done, "lost" after it was done and before its answer, "half" in the middle of the answer, "html" answers as a
+proxy's login page does.
 """
 
 import asyncio
@@ -39,16 +40,21 @@ class File(NamedTuple):
 
 
 class Repo:
-    """`refs` name commits, a commit is its files by path. A pull request's ref is refs/pr/N; `pulls` are in the order of their numbers."""
+    """`refs` name commits, a commit is its files by path. A pull request's ref is refs/pr/N; `pulls` are in the order of their numbers.
 
-    def __init__(self):
+    `seen` holds (private, gated) as they were at each commit.
+    """
+
+    def __init__(self, private: bool = False):
         self.commits, self.refs, self.pulls = {}, {}, []
+        self.private, self.gated, self.seen = private, False, []
         self.commit("main", {})
 
     def commit(self, ref: str, files: dict[str, File]) -> str:
         content = sorted((path, file.blob) for path, file in files.items())
         sha = hashlib.sha1(repr((len(self.commits), content)).encode()).hexdigest()
         self.commits[sha], self.refs[ref] = files, sha
+        self.seen.append((self.private, self.gated))
         return sha
 
     def files(self, revision: str) -> dict[str, File] | None:
@@ -146,6 +152,7 @@ class Server:
                 "discussion": self.discussion,
                 "merge": self.merge,
                 "status": self.status,
+                "settings": self.settings,
             }
             return ("info" if kind == "revision" else kind), handlers[kind]
         assert parts[0] == "datasets", (method, parts)
@@ -183,14 +190,22 @@ class Server:
         name = f"{asked.get('organization') or 'tester'}/{asked['name']}"
         if name in self.repos:
             raise Answer(409)
-        self.repos[name] = Repo()
+        self.repos[name] = Repo(asked.get("visibility") == "private")
         return as_json({"url": f"{self.url}/datasets/{name}", "name": name, "id": name})
+
+    async def settings(self, parts, query, body, request):
+        self.check_token(request)
+        repo, asked = self.repo(parts), json.loads(body)
+        repo.gated = asked.get("gated", repo.gated)
+        repo.private = asked["visibility"] == "private" if "visibility" in asked else repo.private
+        return as_json({})
 
     async def info(self, parts, query, body, request):
         repo, revision = self.repo(parts), parts[5] if len(parts) > 5 else "main"
         files = self.files(repo, revision)
         sha = repo.refs.get(revision, revision)
-        return as_json({"_id": sha[:24], "id": "/".join(parts[2:4]), "sha": sha, "siblings": [{"rfilename": path} for path in files], "tags": []})
+        told = {"_id": sha[:24], "id": "/".join(parts[2:4]), "sha": sha, "tags": [], "private": repo.private, "gated": repo.gated}
+        return as_json({**told, "siblings": [{"rfilename": path} for path in files]})
 
     async def tree(self, parts, query, body, request):
         files = self.files(self.repo(parts), parts[5])
@@ -261,8 +276,11 @@ class Server:
             self.under_way.discard(name)
         lines = [json.loads(line) for line in body.splitlines()]
         header = lines[0]["value"]
-        added = dict(self.added(line) for line in lines[1:])
-        files = {**self.files(repo, parts[5]), **added}
+        if header.get("parentCommit") not in (None, repo.refs.get(parts[5])):
+            raise Answer(412)
+        gone = {line["value"]["path"] for line in lines if line["key"] == "deletedFile"}
+        added = dict(self.added(line) for line in lines[1:] if line["key"] != "deletedFile")
+        files = {**{path: file for path, file in self.files(repo, parts[5]).items() if path not in gone}, **added}
         if query.get("create_pr") != "1":
             return as_json({"commitUrl": f"{self.url}/datasets/{name}/commit/x", "commitOid": repo.commit(parts[5], files)})
         number = len(repo.pulls) + 1

@@ -26,9 +26,9 @@ LIMITS = {"submission.json": MAX_DOCUMENT, "predictions.parquet": MAX_PARQUET}
 WANTED = re.compile(rf"{FOLDER}/[A-Za-z0-9][A-Za-z0-9._-]*/[0-9a-f]{{12}}/({'|'.join(map(re.escape, LIMITS))})")
 ADVICE = {
     401: "the token is refused; log in with `hf auth login`, or set HF_TOKEN",
-    403: "the token may not do this; it needs to open pull requests (write access to discussions)",
+    403: "the token may not do this; pull requests need write access to discussions, a push needs write access to the repository",
     404: "no such dataset repository or revision, or one that the token may not see",
-    413: "the submission is too large for the Hub",
+    413: "too large for the Hub",
 }
 
 
@@ -59,11 +59,9 @@ def send(repo: str, files: dict[str, bytes], title: str, description: str) -> Se
     Raises:
         InputError: no token, no such repository, no right to it, or the Hub does not come back.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi, get_token
+    from huggingface_hub import CommitOperationAdd, HfApi
 
-    check_repo(repo)
-    if not get_token():
-        raise InputError("no token of the Hugging Face Hub; log in with `hf auth login`, or set HF_TOKEN")
+    check_may_send(repo)
     api = HfApi()
 
     def attempt() -> Sent:
@@ -98,6 +96,15 @@ def holds(api, repo: str, paths: list[str], revision: str | None) -> bool:
 def check_repo(repo: str) -> None:
     if not REPO.fullmatch(repo):
         raise InputError(f"{shown(repo)}: expected a dataset repository ORG/NAME")
+
+
+def check_may_send(repo: str) -> None:
+    """Raises InputError where nothing could be sent, before anything is asked: a name that is none, or no token."""
+    from huggingface_hub import get_token
+
+    check_repo(repo)
+    if not get_token():
+        raise InputError("no token of the Hugging Face Hub; log in with `hf auth login`, or set HF_TOKEN")
 
 
 def fetch(repo: str, revision: str | None = None) -> Fetched:
@@ -143,7 +150,7 @@ def unwanted(path: str, size: int) -> str | None:
 
 
 def persist(attempt: Callable, repo: str):
-    """What an attempt gives, tried again where what it raised may pass. InputError where it does not."""
+    """What an attempt gives, tried again where what it raised may pass. InputError where it does not, or where the attempt raises it."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -154,6 +161,8 @@ def persist(attempt: Callable, repo: str):
         for wait in (*WAITS, None):
             try:
                 return attempt()
+            except InputError:  # an attempt's own, which another try would not change
+                raise
             except OfflineModeIsEnabled:
                 raise InputError(f"{repo}: HF_HUB_OFFLINE is set, so the Hub is not asked") from None
             except failures as error:

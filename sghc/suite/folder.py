@@ -1,4 +1,4 @@
-"""The folder that `sghatecheck build` writes, shaped like a dataset repository on the Hub: Parquet files and a README.md that names them.
+"""The folder that `sghatecheck build` writes, shaped like a dataset repository on the Hub: Parquet files, a README.md that names them, an eval.yaml.
 
 A file's name holds a digest of its content, since datasets caches a local folder by file names. README.md is replaced last, and only then the files
 that it no longer names go: whenever a build is cut off, the folder holds a whole suite, the old one or the new one.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sghc import __version__
 from sghc.errors import InputError, first_few
+from sghc.suite import benchmark
 from sghc.suite.cases import ALL, CANARY, SPLITS
 from sghc.suite.catalogue import LANGUAGES
 from sghc.suite.suite import Suite
@@ -59,6 +60,7 @@ def write(suite: Suite, card: str, out: Path) -> None:
         beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
         try:
             files = {(language, split): write_table(suite, language, split, beside) for language, split in suite.tables}
+            (beside / benchmark.NAME).write_text(benchmark.eval_yaml(suite), encoding="utf-8")
             (beside / "README.md").write_text(with_head(card, suite, files), encoding="utf-8")
             beside.chmod(0o755)
             swap_in(beside, out)
@@ -139,7 +141,8 @@ def swap_in(beside: Path, out: Path) -> None:
         for path in sorted(new):
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             (beside / path).replace(out / path)
-        (beside / "README.md").replace(out / "README.md")
+        for name in (benchmark.NAME, "README.md"):
+            (beside / name).replace(out / name)
         for path in out.glob("data/*/*.parquet"):
             if path.relative_to(out) not in new:
                 path.unlink()
