@@ -4,8 +4,6 @@ This module puts things together; what the pages say is in the templates (`space
 comes from outside reaches Gradio as HTML that Jinja has escaped.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,7 +86,7 @@ def told(make, *arguments) -> str:
 # --- Gradio ---
 
 
-def build(published: Published, opener: Opener) -> gradio.Blocks:
+def build(published: Published, opener: Opener) -> "gradio.Blocks":
     """The app, not yet running."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before the import: nothing is told to its makers
     import gradio as gr
@@ -97,10 +95,13 @@ def build(published: Published, opener: Opener) -> gradio.Blocks:
         gr.Navbar(main_page_name="Leaderboard")
         board_page(gr, published)
     with app.route("Model", "model"):
+        gr.Navbar(main_page_name="Leaderboard")
         model_page(gr, app, published, opener)
     with app.route("Compare", "compare"):
+        gr.Navbar(main_page_name="Leaderboard")
         compare_page(gr, app, published, opener)
     with app.route("Submit", "submit"):
+        gr.Navbar(main_page_name="Leaderboard")
         repo = published.board["source"] if "/" in published.board["source"] else "ORG/sghatecheck-leaderboard"
         gr.HTML(html("submit", repo=repo, suite=published.board["suite"]["name"]))
     return app.queue(api_open=False, max_size=100)
