@@ -170,7 +170,7 @@ def test_opening_computes_the_report_of_score(shown, suite, tmp_path):
 
     opener = opened.Opener(shown.folder, shown.within, suite)
     frame = page(app.report_html(shown, opener, id_of(shown, "org/second"))).iframe
-    assert frame["sandbox"] == "allow-same-origin"  # and no scripts
+    assert frame["sandbox"] == ["allow-same-origin"]  # and no scripts
     report = page(frame["srcdoc"])
     expected = scored.score_file(boards.write(tmp_path / "p.jsonl", boards.answers(suite, 2)), suite)
     cards = [float(one["value"]) for one in report.select_one(".cards").select("data")]

@@ -75,6 +75,11 @@ class Suite(Loose):
     languages: list[str]
 
 
+class Notes(Loose):
+    verified: str
+    baseline: str
+
+
 class Results(Loose):
     file: Literal["results.parquet"]
     sha256: str
@@ -90,7 +95,7 @@ class Board(Loose):
     partial: list[Row]
     baselines: list[Row]
     set_aside: list[Aside]
-    notes: dict[str, str]
+    notes: Notes
     results: Results
 
 
