@@ -183,9 +183,14 @@ def compare_page(gr, app, published: Published, opener: Opener) -> None:
 def theme(gr):
     """Gradio's plainest theme in the report's colours and the system's own fonts, so that none is fetched."""
     fonts = {"font": ["system-ui", "Segoe UI", "Noto Sans", "sans-serif"], "font_mono": ["ui-monospace", "DejaVu Sans Mono", "monospace"]}
-    light = {"body_background_fill": "#ffffff", "body_text_color": "#16191d", "body_text_color_subdued": "#565e68", "link_text_color": "#0a58a6"}
-    dark = {"body_background_fill": "#14171b", "body_text_color": "#f4f6f8", "body_text_color_subdued": "#aab2bc", "link_text_color": "#86bdff"}
-    return gr.themes.Base(primary_hue="blue", **fonts).set(**light, **{f"{name}_dark": value for name, value in dark.items()})
+    colours = {  # light, dark
+        "body_background_fill": ("#ffffff", "#14171b"),
+        "body_text_color": ("#16191d", "#f4f6f8"),
+        **dict.fromkeys(("body_text_color_subdued", "block_title_text_color", "input_placeholder_color"), ("#565e68", "#aab2bc")),
+        "link_text_color": ("#0a58a6", "#86bdff"),
+    }
+    both = {f"{name}{end}": colour for name, pair in colours.items() for end, colour in zip(("", "_dark"), pair, strict=True)}
+    return gr.themes.Base(primary_hue="blue", **fonts).set(**both)
 
 
 class Policy:
