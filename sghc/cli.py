@@ -309,6 +309,21 @@ def rank(
         print(pushing.push_board(found, into).told())
 
 
+@app.command()
+def serve(
+    place: Annotated[
+        str, typer.Argument(help="A leaderboard's folder, or its dataset repository ORG/NAME, that rank has written to.", metavar="DIR|ORG/NAME")
+    ],
+    suite: SuiteOption = Path("sghatecheck"),
+    revision: Annotated[Optional[str], typer.Option(help="The repository's commit or branch.")] = None,  # noqa: UP045
+    port: Annotated[Optional[int], typer.Option(min=1, max=65535, help="Default: the first free one from 7860.")] = None,  # noqa: UP045
+) -> None:
+    """Show a leaderboard in the browser, on this machine alone."""
+    from sghc.leaderboard import app, published
+
+    app.serve(published.open_published(place, revision), suite, port=port)
+
+
 def read_by(suite: Path, *predictions: Path) -> list[Path]:
     """What a command reads, and so must not write over: the suite, the predictions and their run records."""
     return [suite, *predictions, *(one.with_name(f"{one.stem}.run.json") for one in predictions)]

@@ -11,6 +11,8 @@ import hub_server
 import pytest
 from huggingface_hub import HfApi
 
+from sghc.leaderboard import opened, published
+
 REPO = "org/sghatecheck-leaderboard"
 FOLDER = "submissions/org__detector"
 
@@ -70,6 +72,21 @@ def test_a_submission_goes_there_and_comes_back_ranked(server, suite, file, tmp_
     board_again, out = rank(capsys, suite, tmp_path)
     assert board_again == board
     assert "0 newly scored" in out
+
+
+def test_what_rank_wrote_is_read_from_the_repository_to_be_shown(server, suite, file, tmp_path, capsys):
+    boards.run(capsys, "submit", file, *options(suite))
+    merge_all(server)
+    status, _, err = boards.run(capsys, "serve", REPO, "--suite", suite)
+    assert (status, f"no leaderboard.json in it, which `sghatecheck rank {REPO}` writes" in err) == (1, True)
+    board, _ = rank(capsys, suite, tmp_path)
+    for name in ("leaderboard.json", "results.parquet"):
+        server.repos[REPO].write(name, (tmp_path / "board" / name).read_bytes())
+    shown = published.open_published(REPO)
+    assert shown.board == board
+    assert len(shown.results) > 0
+    (id,) = shown.submissions
+    assert "table" in opened.Opener(shown.folder, shown.within, suite).page(id)  # through the links of the client's cache
 
 
 def test_the_same_answers_are_not_sent_twice(server, suite, file, capsys):

@@ -22,6 +22,7 @@ WAITS = (1, 2, 4, 8, 16, 32)  # seconds before another try
 LONGEST_WAIT = 120  # of a Retry-After
 MAY_PASS = {408, 409, 412, 425, 429}  # HTTP statuses of 400 to 499 that another try may not meet
 VERIFIED = "verified.yaml"
+MAX_RANKED = 1 << 26  # bytes of a file that `rank` has written; those of 1,000 submissions take 3.3 MiB
 LIMITS = {"submission.json": MAX_DOCUMENT, "predictions.parquet": MAX_PARQUET}
 WANTED = re.compile(rf"{FOLDER}/[A-Za-z0-9][A-Za-z0-9._-]*/[0-9a-f]{{12}}/({'|'.join(map(re.escape, LIMITS))})")
 ADVICE = {
@@ -107,8 +108,11 @@ def check_may_send(repo: str) -> None:
         raise InputError("no token of the Hugging Face Hub; log in with `hf auth login`, or set HF_TOKEN")
 
 
-def fetch(repo: str, revision: str | None = None) -> Fetched:
+def fetch(repo: str, revision: str | None = None, also: tuple[str, ...] = ()) -> Fetched:
     """The merged submissions of a repository, and what its maintainers have verified, at one commit.
+
+    Args:
+        also: other files of its root that are wanted, of MAX_RANKED bytes at most.
 
     Raises:
         InputError: no such repository or revision, or the Hub does not come back.
@@ -123,12 +127,13 @@ def fetch(repo: str, revision: str | None = None) -> Fetched:
         commit = api.repo_info(repo, repo_type="dataset", revision=revision).sha
         tree = [one for one in api.list_repo_tree(repo, recursive=True, revision=commit, repo_type="dataset") if isinstance(one, RepoFile)]
         left = {one.path: why for one in tree if (why := unwanted(one.path, one.size))}
+        left |= {one.path: f"larger than {MAX_RANKED:,} bytes" for one in tree if one.path in also and one.size > MAX_RANKED}
         folder = Path(
             snapshot_download(
                 repo,
                 repo_type="dataset",
                 revision=commit,
-                allow_patterns=[f"{FOLDER}/*", VERIFIED],
+                allow_patterns=[f"{FOLDER}/*", VERIFIED, *also],
                 ignore_patterns=[glob.escape(path) for path in left],
             )
         )

@@ -15,6 +15,11 @@ def render(template: str, **content) -> bytes:
     return environment().get_template(template).render(**content).encode("utf-8", "replace")
 
 
+def stylesheet(name: str) -> str:
+    """A style sheet of the templates' folder, as it stands."""
+    return environment().loader.get_source(environment(), name)[0]
+
+
 @functools.cache
 def environment():
     import jinja2

@@ -29,7 +29,7 @@ class Targets(NamedTuple):
     n_templates: int
 
 
-def score_page(held: Held, result: dict, invalid: str = "wrong", show_text: bool = False) -> bytes:
+def score_page(held: Held, result: dict, invalid: str = "wrong", show_text: bool = False, run: dict | None = None) -> bytes:
     """The page of a score, HTML in UTF-8.
 
     Args:
@@ -37,12 +37,13 @@ def score_page(held: Held, result: dict, invalid: str = "wrong", show_text: bool
         result: what score_held made of them.
         invalid: what a rejected output counted as.
         show_text: whether texts of cases and rejected outputs stand in it; without, it holds ids alone.
+        run: what is known of the run; by default what the record beside the predictions says.
     """
     weak = cases.weakest(held, result, invalid, show_text)
     return render(
         "score.html.j2",
         name=held.path.name,
-        run=run_of(held),
+        run=run or run_of(held),
         result=result,
         caution=held.about.caution,
         show_text=show_text,
@@ -107,6 +108,11 @@ def run_of(held: Held) -> dict | str:
         found = record.read(held.path)
     except InputError:
         return f"{place.name} is not a record of a run"
+    return told_of(found, held.data)
+
+
+def told_of(found: record.RunRecord, data: str) -> dict:
+    """A record's content, and whether its cases are those with the fingerprint `data`."""
     asked = {f"asked: {name}": value for name, value in found.asked.items() if name != "data"}
-    same = {"cases": "those scored here" if found.asked.get("data") == held.data else "not just those scored here"}
+    same = {"cases": "those scored here" if found.asked.get("data") == data else "not just those scored here"}
     return {**found.identity, **asked, **same, **found.counts, "started": found.started, "finished": found.finished, **found.versions}
