@@ -108,8 +108,12 @@ def predict(
     cases, what = asked.cases_of(suite, split, config, limit)
     mine = shards.parse(shard, len(cases)) if shard else None
     detector = open_detector(model, Options(**{name: said[name] for name in Options.__dataclass_fields__ if name in said}))
-    with progress(len(mine.of_cases(cases) if mine else cases), "asked") as told:
-        done = shards.predict(detector, cases, what, out, mine, told) if mine else run.predict(detector, cases, what, out, told)
+    try:
+        with progress(len(mine.of_cases(cases) if mine else cases), "asked") as told:
+            done = shards.predict(detector, cases, what, out, mine, told) if mine else run.predict(detector, cases, what, out, told)
+    except KeyboardInterrupt:
+        print("sghatecheck: stopped; what is answered is kept, and the same command goes on from there", file=sys.stderr)
+        raise typer.Exit(130) from None
     print(shards.summary(done, mine, out) if mine else run.summary(done, out))
 
 

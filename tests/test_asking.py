@@ -31,6 +31,9 @@ def test_a_prompt_of_ones_own_shows_the_case_untouched(tmp_path, text):
         ("Is this hateful?", "0 times"),
         ("{{ text }} and {{ text }}", "2 times"),
         ("{{ text | upper }}", "0 times"),
+        ("{{ text | lower }}", "0 times"),
+        ("{{ text | e }}", "0 times"),
+        ("{{ text[:120] }}", "0 times"),
         ("{{ text }", "not a valid prompt"),
         ("{{ txet }}", "not a valid prompt"),
         ("{{ text }}{{ 1 / 0 }}", "not a valid prompt"),
@@ -69,6 +72,7 @@ def test_a_chat_template_holds_the_prompt_and_ends_where_the_answer_begins():
     [
         (None, "no chat template"),
         ("<user></><assistant>", "0 times"),
+        ("{% for m in messages %}{{ m.content[:120] }}{% endfor %}", "0 times"),
         ("{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}", "2 times"),
         ("{{ raise_exception('no users') }}", "cannot be filled"),
     ],

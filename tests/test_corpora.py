@@ -365,6 +365,13 @@ def test_the_public_tweet_ids_with_made_up_texts(shared_data, tmp_path):
     assert found["hateful"] == 3_326 + 1_964
 
 
+@pytest.mark.parametrize("rows", ["", "999999999,rain\n"])
+def test_tweets_of_none_of_the_ids_are_refused(toy, tmp_path, rows):
+    (tmp_path / "other.csv").write_text(f"id,text\n{rows}")
+    with pytest.raises(InputError, match=r"other\.csv: has the text of none of the .* tweets"):
+        corpora.training("engset", toy.write(), hydrated=tmp_path / "other.csv")
+
+
 def test_the_training_posts_of_hatexplain_are_not_among_the_public_files_at_hand(shared_data):
     if (shared_data / "hatexplain/Data/dataset.json").stat().st_size > 5e6:
         pytest.skip("the whole dataset.json is there")

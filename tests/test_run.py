@@ -3,11 +3,14 @@
 import json
 import os
 import random
+import resource
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from sghc import cli
@@ -91,6 +94,42 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, ending, monkeypatch):
         assert len(rows(out)) in (14, 21)
     run.predict(detector(), CASES, ASKED, out)
     assert out.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("room", [1, 333, 700])
+def test_a_file_that_is_cut_in_the_middle_of_a_line_is_taken_back_for_good(tmp_path, room):
+    """A real limit on the file's size, as of a disk that is full: a write goes in by half, and there is room again before the file is closed."""
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "p.jsonl"
+    run.predict(detector(), CASES, ASKED, whole)
+    run.predict(detector(), CASES[:7], ASKED, out)
+    before, limits = out.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def filling(texts):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before + room, limits[1]))
+        return parity(texts)
+
+    try:
+        with pytest.raises(InputError, match="cannot be written"):
+            run.predict(detector(filling, 40), CASES, ASKED, out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, usual)
+    assert out.stat().st_size == before
+    run.predict(detector(), CASES, ASKED, out)
+    assert out.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"[1]", b'{"x": 1}', b"\x00\x00", b'{"case_id": ["a"]}', b'{"case_id": "ms-g1", \xff}', b"[" * 5000])
+def test_a_damaged_file_is_named_with_its_line(tmp_path, damage):
+    out = tmp_path / "p.jsonl"
+    run.predict(detector(), CASES, ASKED, out)
+    lines = out.read_bytes().splitlines()
+    out.write_bytes(b"\n".join([*lines[:3], damage, *lines[4:]]) + b"\n")
+    damaged = out.read_bytes()
+    with pytest.raises(InputError, match=r"p\.jsonl: line 4 is no answer that a run wrote"):
+        run.predict(detector(), CASES, ASKED, out)
+    assert out.read_bytes() == damaged
 
 
 KILLED = """
@@ -206,11 +245,38 @@ def test_every_form_of_a_functions_answer():
 
 @pytest.mark.parametrize(
     ("given", "match"),
-    [([1], "1 answers for 2 texts"), ([1, 2], "an answer is 2"), ([1, 0.5], "an answer is 0.5"), ([(1, 1.5), 1], "a score is 1.5")],
+    [
+        ([1], "1 answers for 2 texts"),
+        ([1, 2], "an answer is 2"),
+        ([1, 0.5], "an answer is 0.5"),
+        ([(1, 1.5), 1], "a score is 1.5"),
+        ([(1, "tea"), 1], "an answer is a tuple that cannot be read"),
+        (np.zeros((2, 2)), "an answer is a ndarray that cannot be read"),
+        (["\ud83d 1", 1], "an answer is a str that cannot be read"),
+        ([[1], 1], "an answer is "),
+    ],
 )
 def test_a_faulty_function(given, match):
     with pytest.raises(InputError, match=match):
         CallableDetector("m:f", lambda texts: given).answer(["tea", "rain"])
+
+
+def test_a_function_that_raises_is_told_by_place_alone():
+    def generator(texts):
+        yield 1
+        raise ValueError(texts[1])
+
+    with pytest.raises(InputError, match=r"m:f: raised ValueError in .*test_run\.py, line \d+$"):
+        CallableDetector("m:f", generator).answer(["tea", "rain"])
+
+
+@pytest.mark.parametrize("content", ["raise ValueError('tea')", "def f(:", "import sys; sys.exit(5)", "object().nothing"])
+def test_a_module_that_breaks_as_it_is_imported(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    name = f"breaks_{abs(hash(content))}"
+    (tmp_path / f"{name}.py").write_text(content)
+    with pytest.raises(InputError, match=rf"{name}:f: the module cannot be imported"):
+        from_spec(f"{name}:f")
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,15 @@ def test_what_cannot_work_is_said_before_anything_is_written(base, data, tmp_pat
     assert not (tmp_path / "out/adapter_config.json").exists()
 
 
+@pytest.mark.parametrize("name", ["effective_batch_size", "per_device_train_batch_size", "lora_r", "learning_rate", "max_length"])
+def test_numbers_that_make_no_training_leave_no_folder(base, data, tmp_path, name):
+    with pytest.raises(InputError, match=f"{name} is (0|0.0), expected more than 0"):
+        sft.train(toy.argv(base, data, tmp_path / "out", **SHORT | {name: 0}))
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match="--config: expected the path"):
+        sft.train(["--config"])
+
+
 def test_a_recipe_with_an_unknown_key(tmp_path):
     (tmp_path / "recipe.yaml").write_text("model: x\nlora_rank: 3\n")
     with pytest.raises(InputError, match=r"recipe.yaml: no such key: lora_rank"):

@@ -62,6 +62,18 @@ def open_data(data: Data) -> tuple[corpora.Corpus, dict]:
     return corpus, tests
 
 
+# what is nothing, or less, makes no training
+POSITIVE = (
+    "effective_batch_size",
+    "per_device_train_batch_size",
+    "per_device_eval_batch_size",
+    "lora_r",
+    "lora_alpha",
+    "learning_rate",
+    "max_length",
+)
+
+
 def parse(kinds: Sequence[type], argv: Sequence[str] | None = None) -> tuple:
     """The command line, and the recipe that it names with --config, as one instance of each dataclass.
 
@@ -72,6 +84,8 @@ def parse(kinds: Sequence[type], argv: Sequence[str] | None = None) -> tuple:
 
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = TrlParser(kinds)
+    if argv[-1:] == ["--config"]:
+        raise InputError("--config: expected the path of a recipe")
     place = argv[argv.index("--config") + 1] if "--config" in argv[:-1] else None
     if place:
         check_keys(place, {action.dest for action in parser._actions})
@@ -81,6 +95,9 @@ def parse(kinds: Sequence[type], argv: Sequence[str] | None = None) -> tuple:
         raise InputError(f"{place or 'the command line'}: {error}") from None
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    values = {name: getattr(part, name) for part in parsed for name in POSITIVE if getattr(part, name, None) is not None}
+    if wrong := [name for name, value in values.items() if value <= 0]:
+        raise InputError(f"{place or 'the command line'}: {wrong[0]} is {values[wrong[0]]}, expected more than 0")
     return tuple(parsed)
 
 

@@ -138,6 +138,10 @@ def read_waseem_hovy(folder: Path, split: str, hydrated: Path | None = None) -> 
     texts = tweet_texts(hydrated)
     both = {one for one, found in labels.items() if len(found) > 1}
     there = labels.keys() & texts.keys()
+    if not there - both:
+        raise InputError(
+            f"{hydrated}: has the text of none of the {len(labels):,} tweets; give another file, or leave the source out (--without waseem_hovy)"
+        )
     posts = [(texts[one], min(found)) for one, found in labels.items() if one in there and one not in both]
     dropped = Counter({"both labels": len(both), "no text": len(labels.keys() - there - both)})
     more = {"coverage": round(len(there) / len(labels), 4), "texts of unknown ids": len(texts.keys() - labels.keys())}

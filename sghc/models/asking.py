@@ -9,7 +9,8 @@ from sghc.models import prompt
 Ask = Callable[[str], str]  # a case's text in, what the model is given out
 
 PAPER: Ask = prompt.ask
-MARK = "\u2063case\u2063"  # stands for a case while a prompt is tried out; no template holds it
+# stands for a case while a prompt is tried out; no template holds it, and one that cuts, escapes or folds what it is given does not give it back
+MARK = '\u2063Case <&" ' + "of tea, " * 60 + "\u2063"
 
 
 def from_file(path: Path) -> Ask:
@@ -24,7 +25,8 @@ def from_file(path: Path) -> Ask:
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not readable as UTF-8 text ({type(error).__name__})") from None
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InputError(f"{path}: cannot be read ({reason})") from None
     try:
         environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
         template = environment.from_string(source)
@@ -32,7 +34,7 @@ def from_file(path: Path) -> Ask:
     except (TemplateError, ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a valid prompt ({type(error).__name__}: {error})") from None
     if shown.count(MARK) != 1:
-        raise InputError(f"{path}: shows the case {shown.count(MARK)} times, expected {{{{ text }}}} once, unchanged")
+        raise InputError(f"{path}: shows the case {shown.count(MARK)} times, expected {{{{ text }}}} once, whole and unchanged")
     return lambda text: template.render(text=text)
 
 
@@ -54,5 +56,5 @@ def through_chat(ask: Ask, tokenizer) -> Ask:
     except Exception as error:  # a template comes with the model and may raise whatever it likes
         raise InputError(f"{name}: its chat template cannot be filled ({type(error).__name__})") from None
     if shown.count(MARK) != 1:
-        raise InputError(f"{name}: its chat template shows the case {shown.count(MARK)} times, expected once")
+        raise InputError(f"{name}: its chat template shows the case {shown.count(MARK)} times, expected once, whole and unchanged")
     return in_chat

@@ -82,16 +82,28 @@ def resume(run: record.RunRecord, out: Path, cases: Sequence[Case]) -> set[str]:
     kept = whole[: whole.rfind(b"\n") + 1]
     if len(kept) < len(whole):
         os.truncate(out, len(kept))
-    done = {row["case_id"] for row in map(json.loads, kept.splitlines())}
+    done = rows_of(kept, out).keys()
     if strangers := done - {case_id for case_id, _ in cases}:
         raise InputError(f"{out}: holds answers to cases that were not asked: {first_few(sorted(strangers))}")
-    return done
+    return set(done)
+
+
+def rows_of(content: bytes, out: Path) -> dict[str, tuple[dict, bytes]]:
+    """case_id -> its row and line, the last one where there are more. InputError for a line that no run writes."""
+    rows = {}
+    for number, text in enumerate(content.split(b"\n")[:-1], 1):
+        try:
+            row = json.loads(text)
+            rows[row["case_id"]] = row, text + b"\n"
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(f"{out}: line {number:,} is no answer that a run wrote; mend or remove it, and run the same command again") from None
+    return rows
 
 
 def append_answers(detector: Detector, left: Sequence[Case], out: Path, progress) -> int:
     """Asks batch by batch and appends each batch's answers as whole lines; returns how many cases have none."""
     failed, size = 0, max(1, detector.batch_size)
-    with out.open("ab") as file:
+    with out.open("ab", buffering=0) as file:  # nothing is kept back that would be written once there is room again
         for start in range(0, len(left), size):
             batch = left[start : start + size]
             answers = detector.answer([text for _, text in batch])
@@ -105,10 +117,10 @@ def append_answers(detector: Detector, left: Sequence[Case], out: Path, progress
 
 def append(file, lines: bytes) -> None:
     """All of it or nothing: what a full disk cuts off is taken back."""
-    before = file.tell()
+    before, rest = os.fstat(file.fileno()).st_size, memoryview(lines)
     try:
-        file.write(lines)
-        file.flush()
+        while rest:
+            rest = rest[file.write(rest) :]
         os.fsync(file.fileno())
     except OSError:
         with contextlib.suppress(OSError):
@@ -135,7 +147,7 @@ def line(case_id: str, answer: Answer) -> str:
 
 def finish(run: record.RunRecord, cases: Sequence[Case], out: Path, failed: int) -> None:
     """Puts the rows in the order of the cases, and completes the record."""
-    rows = {row["case_id"]: (row, text) for text in out.read_bytes().splitlines(keepends=True) for row in [json.loads(text)]}
+    rows = rows_of(out.read_bytes(), out)
     ordered = b"".join(rows[case_id][1] for case_id, _ in cases if case_id in rows)
     if ordered != out.read_bytes():
         write_whole(out, ordered)
